@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The compiler as a library behind a plain C interface. `heddle` opens libheddle-compiler.so with dlopen and looks
+// these functions up by name, so the command serves as well on devices where no compiler is installed.
+//
+// Threads: calls may come from any thread, several at once. Errors: every function returns the exit code of
+// interface.md (0 fine, 1 differs, 2 usage, 3 model not supported, 4 device, 5 file, 70 bug) and, unless it is 0, hands out
+// one text to print, complete with `error[Hxxxx]:` lines, which the caller frees with heddle_compiler_free.
+
+#ifndef HEDDLE_COMPILER_H
+#define HEDDLE_COMPILER_H
+
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define HEDDLE_COMPILER_API __attribute__((visibility("default")))
+
+/// Raised when a struct below changes.
+#define HEDDLE_COMPILER_API_VERSION 1
+
+/// Called as phases pass, from the calling thread: |phase| is one of the phase names, |done| of |total| units.
+typedef void (*heddle_compiler_progress_fn_t)(void *user, const char *phase, size_t done, size_t total);
+
+/// What `heddle compile` asks for. Strings stay the caller's. Zero-initialise; null or 0 means the default.
+typedef struct heddle_compile_options_t {
+  const char *model_path;
+  const char *output_path;        ///< the artifact; may be null with |compile_to|
+  const char *targets;            ///< comma-separated; null: this host
+  const char *const *shapes;      ///< "NAME=1x128"
+  size_t shape_count;
+  const char *compile_to;         ///< phase to stop after; its IR is written to |output_path| ("-": standard output)
+  const char *dump_phases_to;     ///< folder for the IR after each phase
+  const char *report_path;        ///< compile report, JSON, or HTML if it ends in .html
+  unsigned thread_count;          ///< 0: as many as the process may use
+  heddle_compiler_progress_fn_t progress;
+  void *progress_user;
+} heddle_compile_options_t;
+
+/// One named tensor in host memory, row-major and contiguous; |type| is an ElementType of artifact.fbs.
+typedef struct heddle_compiler_tensor_t {
+  const char *name;
+  int type;
+  size_t rank;
+  const long long *dims;
+  const void *data;
+} heddle_compiler_tensor_t;
+
+/// What `heddle verify` asks for.
+typedef struct heddle_verify_options_t {
+  const char *artifact_path;
+  const char *model_path;
+  const heddle_compiler_tensor_t *inputs; ///< empty: generated ones, which the summary names
+  size_t input_count;
+  double tolerance;               ///< bound of max|a-b| / max|b| per output; 0: 1e-5
+  unsigned thread_count;
+} heddle_verify_options_t;
+
+HEDDLE_COMPILER_API int heddle_compiler_api_version(void);
+/// "LLVM 19.1.7"; static storage.
+HEDDLE_COMPILER_API const char *heddle_compiler_version(void);
+/// Compiles. |out_summary| receives the ten-line summary, |out_error| the errors; both may be null.
+HEDDLE_COMPILER_API int heddle_compiler_compile(const heddle_compile_options_t *options, char **out_summary,
+                                                char **out_error);
+/// Runs the artifact and the reference evaluator side by side, kernel by kernel. |out_summary| is the table to print.
+HEDDLE_COMPILER_API int heddle_compiler_verify(const heddle_verify_options_t *options, char **out_summary,
+                                               char **out_error);
+HEDDLE_COMPILER_API void heddle_compiler_free(char *text);
+
+#ifdef __cplusplus
+} // extern "C"
+#endif
+
+#endif // HEDDLE_COMPILER_H
