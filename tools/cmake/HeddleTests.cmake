@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# Test helpers: a GoogleTest program is one ctest, the lit suite over tests/ is one more (tests/CMakeLists.txt).
+
+find_package(GTest REQUIRED)
+
+# heddle_add_test(NAME [COMPILER] SOURCES... [LINK...]): a GoogleTest program <build>/tests/bin/NAME, run by
+# ctest in the build root. HEDDLE_SOURCE_DIR and HEDDLE_SHARED_DIR in its environment lead to files it reads.
+function(heddle_add_test name)
+  cmake_parse_arguments(ARG "COMPILER" "" "SOURCES;LINK" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/bin)
+  heddle_set_kind(${name} ${ARG_COMPILER})
+  target_link_libraries(${name} PRIVATE ${ARG_LINK} GTest::gtest GTest::gtest_main)
+  add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY ${PROJECT_BINARY_DIR})
+  set_tests_properties(${name} PROPERTIES TIMEOUT 300 ENVIRONMENT "${HEDDLE_TEST_ENVIRONMENT}")
+endfunction()
+
+set(HEDDLE_TEST_ENVIRONMENT
+  HEDDLE_SOURCE_DIR=${PROJECT_SOURCE_DIR} HEDDLE_SHARED_DIR=${PROJECT_SOURCE_DIR}/../shared
+  UBSAN_OPTIONS=print_stacktrace=1)
