@@ -19,6 +19,10 @@ add_library(heddle_lld INTERFACE)
 target_include_directories(heddle_lld SYSTEM INTERFACE ${LLD_INCLUDE_DIRS})
 target_link_libraries(heddle_lld INTERFACE lldELF lldCommon)
 
+# The definition of ONNX comes with the pinned wheel that tools/setup installs: Debian's is years older.
+set(site_packages ${PROJECT_SOURCE_DIR}/build/python/lib/python3.11/site-packages)
+find_file(HEDDLE_ONNX_PROTO onnx/onnx-ml.proto HINTS ${site_packages} NO_DEFAULT_PATH REQUIRED)
+
 # As LLVM itself is built: no exceptions, RTTI on. What TableGen generates doesn't name its unused parameters away.
 add_library(heddle_compiler_flags INTERFACE)
 target_include_directories(heddle_compiler_flags INTERFACE ${PROJECT_SOURCE_DIR}/runtime/include)

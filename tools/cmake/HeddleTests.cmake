@@ -3,6 +3,8 @@
 # Test helpers: a GoogleTest program is one ctest, the lit suite over tests/ is one more (tests/CMakeLists.txt).
 
 find_package(GTest REQUIRED)
+# The interpreter with the packages of tools/requirements.txt, else any: Python tests say which package they miss.
+find_program(HEDDLE_PYTHON python3 HINTS ${PROJECT_SOURCE_DIR}/build/python/bin REQUIRED)
 
 # heddle_add_test(NAME [COMPILER] SOURCES... [LINK...]): a GoogleTest program <build>/tests/bin/NAME, run by
 # ctest in the build root. HEDDLE_SOURCE_DIR and HEDDLE_SHARED_DIR in its environment lead to files it reads.
