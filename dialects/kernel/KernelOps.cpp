@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Verifiers, parsers and accessors of the kernel dialect's ops.
+
+#include "dialects/kernel/KernelOps.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/Interfaces/FunctionImplementation.h"
+
+using namespace mlir;
+using namespace heddle::kernel;
+
+#define GET_OP_CLASSES
+#include "dialects/kernel/KernelOps.cpp.inc"
+
+//===----------------------------------------------------------------------===//
+// FuncOp
+//===----------------------------------------------------------------------===//
+
+void FuncOp::build(OpBuilder &builder, OperationState &state, StringRef name, FunctionType type,
+                   ArrayRef<NamedAttribute> attrs) {
+  buildWithEntryBlock(builder, state, name, type, attrs, type.getInputs());
+}
+
+ParseResult FuncOp::parse(OpAsmParser &parser, OperationState &result) {
+  auto buildType = [](Builder &builder, ArrayRef<Type> inputs, ArrayRef<Type> results,
+                      function_interface_impl::VariadicFlag,
+                      std::string &) { return builder.getFunctionType(inputs, results); };
+  return function_interface_impl::parseFunctionOp(parser, result, /*allowVariadic=*/false,
+                                                  getFunctionTypeAttrName(result.name), buildType,
+                                                  getArgAttrsAttrName(result.name), getResAttrsAttrName(result.name));
+}
+
+void FuncOp::print(OpAsmPrinter &printer) {
+  function_interface_impl::printFunctionOp(printer, *this, /*isVariadic=*/false, getFunctionTypeAttrName(),
+                                           getArgAttrsAttrName(), getResAttrsAttrName());
+}
+
+unsigned FuncOp::getNumInputs() {
+  return llvm::count_if(getArgumentTypes(), [](Type type) { return isa<RankedTensorType>(type); });
+}
+
+RootOpInterface FuncOp::getRoot() {
+  for (Operation &op : getBody().front())
+    if (auto root = dyn_cast<RootOpInterface>(op))
+      return root;
+  return nullptr;
+}
+
+static ArrayRef<int64_t> dimsOf(Attribute attr) {
+  auto dims = dyn_cast_or_null<DenseI64ArrayAttr>(attr);
+  return dims ? dims.asArrayRef() : ArrayRef<int64_t>();
+}
+
+ArrayRef<int64_t> FuncOp::getInputDims(unsigned i) { return dimsOf(getArgAttr(i, kDimsAttrName)); }
+ArrayRef<int64_t> FuncOp::getResultDims(unsigned i) { return dimsOf(getResultAttr(i, kDimsAttrName)); }
+
+/// The dynamic dimensions of one argument or result all name an existing size argument.
+static LogicalResult verifyDims(FuncOp func, Type type, ArrayRef<int64_t> dims, const Twine &what) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor)
+    return func.emitOpError() << "expects " << what << " to be a ranked tensor, got " << type;
+  if (static_cast<int64_t>(dims.size()) != tensor.getNumDynamicDims())
+    return func.emitOpError() << "expects kernel.dims of " << what << " to hold " << tensor.getNumDynamicDims()
+                              << " size numbers, got " << dims.size();
+  for (int64_t dim : dims)
+    if (dim < 0 || dim >= func.getNumSizes())
+      return func.emitOpError() << "expects kernel.dims of " << what << " below " << func.getNumSizes() << ", got "
+                                << dim;
+  return success();
+}
+
+LogicalResult FuncOp::verify() {
+  unsigned inputs = getNumInputs();
+  for (auto [i, type] : llvm::enumerate(getArgumentTypes())) {
+    if (i >= inputs && !type.isIndex())
+      return emitOpError() << "expects tensor arguments first and index arguments last, got " << type
+                           << " as argument " << i;
+    if (i < inputs && failed(verifyDims(*this, type, getInputDims(i), "argument " + Twine(i))))
+      return failure();
+  }
+  for (auto [i, type] : llvm::enumerate(getResultTypes()))
+    if (failed(verifyDims(*this, type, getResultDims(i), "result " + Twine(i))))
+      return failure();
+  int64_t roots = llvm::count_if(getBody().front(), [](Operation &op) { return isa<RootOpInterface>(op); });
+  if (roots != 1)
+    return emitOpError() << "expects exactly one structured root, got " << roots;
+  return success();
+}
+
+LogicalResult ReturnOp::verify() {
+  auto func = cast<FuncOp>((*this)->getParentOp());
+  if (getOperandTypes() != func.getResultTypes())
+    return emitOpError() << "expects operands of types " << func.getResultTypes() << ", got " << getOperandTypes();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Roots
+//===----------------------------------------------------------------------===//
+
+static SmallVector<AffineMap> toMaps(ArrayAttr attr) {
+  return llvm::map_to_vector(attr.getAsRange<AffineMapAttr>(), [](AffineMapAttr map) { return map.getValue(); });
+}
+
+#define HEDDLE_ROOT_ACCESSORS(Op)                                                                                      \
+  OperandRange Op::getRootInputs() { return getInputs(); }                                                             \
+  OperandRange Op::getRootSizes() { return getSizes(); }                                                               \
+  AffineMap Op::getRootBounds() { return getBounds(); }                                                                \
+  SmallVector<AffineMap> Op::getRootMaps() { return toMaps(getIndexingMaps()); }
+HEDDLE_ROOT_ACCESSORS(MapOp)
+HEDDLE_ROOT_ACCESSORS(ReduceOp)
+HEDDLE_ROOT_ACCESSORS(RowwiseOp)
+HEDDLE_ROOT_ACCESSORS(ContractOp)
+#undef HEDDLE_ROOT_ACCESSORS
+
+LogicalResult heddle::kernel::detail::verifyRoot(Operation *op) {
+  auto root = cast<RootOpInterface>(op);
+  AffineMap bounds = root.getRootBounds();
+  unsigned sizes = root.getRootSizes().size();
+  if (bounds.getNumDims() != 0 || bounds.getNumSymbols() != sizes)
+    return op->emitOpError() << "expects bounds without dimensions and with " << sizes << " symbols, got " << AffineMapAttr::get(bounds);
+  SmallVector<Type> types(root.getRootInputs().getTypes());
+  llvm::append_range(types, op->getResultTypes());
+  SmallVector<AffineMap> maps = root.getRootMaps();
+  if (maps.size() != types.size())
+    return op->emitOpError() << "expects " << types.size() << " indexing maps, got " << maps.size();
+  for (auto [map, type] : llvm::zip(maps, types)) {
+    if (map.getNumDims() != bounds.getNumResults() || map.getNumSymbols() != sizes)
+      return op->emitOpError() << "expects indexing maps of " << bounds.getNumResults() << " dimensions and " << sizes
+                               << " symbols, got " << AffineMapAttr::get(map);
+    if (map.getNumResults() != cast<RankedTensorType>(type).getRank())
+      return op->emitOpError() << "expects an indexing map with one result per dimension of " << type << ", got "
+                               << AffineMapAttr::get(map);
+  }
+  return success();
+}
+
+/// The region takes exactly |types| and ends in kernel.yield of |yields|.
+static LogicalResult verifyRegion(Operation *op, Region &region, StringRef name, ArrayRef<Type> types,
+                                  ArrayRef<Type> yields) {
+  if (region.getArgumentTypes() != TypeRange(types))
+    return op->emitOpError() << "expects region '" << name << "' to take (" << TypeRange(types) << "), got ("
+                             << region.getArgumentTypes() << ")";
+  auto yield = dyn_cast<YieldOp>(region.front().getTerminator());
+  if (!yield || yield.getOperandTypes() != TypeRange(yields))
+    return op->emitOpError() << "expects region '" << name << "' to yield (" << TypeRange(yields) << ")";
+  return success();
+}
+
+static SmallVector<Type> elementTypes(TypeRange types) {
+  return llvm::map_to_vector(types, [](Type type) { return getElementTypeOrSelf(type); });
+}
+
+/// Types that the region's terminator hands out; empty if it has none.
+static SmallVector<Type> yieldedTypes(Region &region) {
+  auto yield = dyn_cast<YieldOp>(region.front().getTerminator());
+  return yield ? SmallVector<Type>(yield.getOperandTypes()) : SmallVector<Type>();
+}
+
+LogicalResult MapOp::verify() {
+  return verifyRegion(*this, getBody(), "body", elementTypes(getInputs().getTypes()),
+                      elementTypes(getResults().getTypes()));
+}
+
+LogicalResult ReduceOp::verify() {
+  unsigned loops = getBounds().getNumResults();
+  for (int64_t loop : getReductionLoops())
+    if (loop < 0 || loop >= loops)
+      return emitOpError() << "expects reduction loops below " << loops << ", got " << loop;
+  int64_t count = getInputCount();
+  if (count < 1 || count > static_cast<int64_t>(getInputs().size()))
+    return emitOpError() << "expects input_count from 1 to " << getInputs().size() << ", got " << count;
+  SmallVector<AffineMap> maps = toMaps(getIndexingMaps());
+  for (AffineMap map : ArrayRef(maps).drop_front(count))
+    for (int64_t loop : getReductionLoops())
+      if (map.isFunctionOfDim(loop))
+        return emitOpError() << "expects captures and results not to depend on reduction loop " << loop << ", got "
+                             << AffineMapAttr::get(map);
+  SmallVector<Type> accumulators = yieldedTypes(getBody());
+  if (accumulators.size() != getCombiners().size())
+    return emitOpError() << "expects region 'body' to yield " << getCombiners().size() << " values, got "
+                         << accumulators.size();
+  SmallVector<Type> types = elementTypes(getInputs().getTypes());
+  if (failed(verifyRegion(*this, getBody(), "body", ArrayRef(types).take_front(count), accumulators)))
+    return failure();
+  llvm::append_range(accumulators, ArrayRef(types).drop_front(count));
+  return verifyRegion(*this, getFinish(), "finish", accumulators, elementTypes(getResults().getTypes()));
+}
+
+LogicalResult RowwiseOp::verify() {
+  if (getBounds().getNumResults() == 0)
+    return emitOpError() << "expects at least one loop, the row";
+  if (getStages().size() != getCombiners().size() + 1)
+    return emitOpError() << "expects " << getCombiners().size() + 1 << " regions, got " << getStages().size();
+  SmallVector<Type> types = elementTypes(getInputs().getTypes());
+  for (unsigned i = 0, e = getCombiners().size(); i < e; ++i) {
+    SmallVector<Type> stat = yieldedTypes(getStages()[i]);
+    if (stat.size() != 1)
+      return emitOpError() << "expects stage " << i << " to yield one value, got " << stat.size();
+    if (failed(verifyRegion(*this, getStages()[i], "stage", types, stat)))
+      return failure();
+    types.push_back(stat.front());
+  }
+  return verifyRegion(*this, getFinish(), "finish", types, elementTypes(getResults().getTypes()));
+}
+
+LogicalResult ContractOp::verify() {
+  if (getInputs().size() < 2)
+    return emitOpError() << "expects lhs and rhs, got " << getInputs().size() << " inputs";
+  if (getBounds().getNumResults() < 3)
+    return emitOpError() << "expects the loops m, n and k at least, got " << getBounds().getNumResults();
+  SmallVector<AffineMap> maps = toMaps(getIndexingMaps());
+  unsigned n = getBounds().getNumResults() - 2;
+  if (maps[0].isFunctionOfDim(n) || maps[1].isFunctionOfDim(n - 1))
+    return emitOpError() << "expects lhs not to depend on n and rhs not on m";
+  for (AffineMap map : ArrayRef(maps).drop_front(2))
+    if (map.isFunctionOfDim(n + 1))
+      return emitOpError() << "expects captures and results not to depend on k, got " << AffineMapAttr::get(map);
+  auto rhs = cast<RankedTensorType>(getRhs().getType());
+  if (getPackedRhs() && (rhs.getRank() != 3 || !rhs.hasStaticShape()))
+    return emitOpError() << "expects a packed rhs of static shape panels x k x columns, got " << rhs;
+  SmallVector<Type> types = elementTypes(getInputs().getTypes());
+  Type accumulator = getEpilogue().getNumArguments() ? getEpilogue().getArgument(0).getType() : Type();
+  types.erase(types.begin(), types.begin() + 2);
+  types.insert(types.begin(), accumulator ? accumulator : Float32Type::get(getContext()));
+  return verifyRegion(*this, getEpilogue(), "epilogue", types, elementTypes(getResults().getTypes()));
+}
+
+//===----------------------------------------------------------------------===//
+// Inside regions
+//===----------------------------------------------------------------------===//
+
+LogicalResult IndexOp::verify() {
+  auto root = (*this)->getParentOfType<RootOpInterface>();
+  if (!root)
+    return emitOpError() << "expects to be inside a structured root";
+  if (getLoop() >= root.getNumLoops())
+    return emitOpError() << "expects a loop below " << root.getNumLoops() << ", got " << getLoop();
+  return success();
+}
+
+LogicalResult GatherOp::verify() {
+  auto table = cast<RankedTensorType>(getTable().getType());
+  if (static_cast<int64_t>(getIndices().size()) != table.getRank())
+    return emitOpError() << "expects " << table.getRank() << " indices, got " << getIndices().size();
+  if (getResult().getType() != table.getElementType())
+    return emitOpError() << "expects a result of type " << table.getElementType() << ", got "
+                         << getResult().getType();
+  bool checked = llvm::any_of(getIndices().getTypes(), [](Type type) { return !type.isIndex(); });
+  if (checked && !getSite())
+    return emitOpError() << "expects an error site, since an index comes from data";
+  return success();
+}

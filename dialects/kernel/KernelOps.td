@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Ops of the kernel dialect: the function that holds one kernel, its structured roots, and what regions may use.
+
+#ifndef HEDDLE_DIALECTS_KERNEL_KERNELOPS_TD
+#define HEDDLE_DIALECTS_KERNEL_KERNELOPS_TD
+
+include "mlir/IR/BuiltinAttributes.td"
+include "mlir/IR/OpAsmInterface.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/ControlFlowInterfaces.td"
+include "mlir/Interfaces/FunctionInterfaces.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "dialects/kernel/KernelAttributes.td"
+include "dialects/kernel/KernelInterfaces.td"
+
+class Kernel_Op<string mnemonic, list<Trait> traits = []> : Op<Kernel_Dialect, mnemonic, traits>;
+
+//===----------------------------------------------------------------------===//
+// The function
+//===----------------------------------------------------------------------===//
+
+def Kernel_FuncOp : Kernel_Op<"func", [FunctionOpInterface, IsolatedFromAbove, Symbol, SingleBlock]> {
+  let summary = "one kernel: a structured root between its operands and results";
+  let description = [{
+    The signature is the kernel ABI (runtime/include/heddle/executable_abi.h): ranked tensors come first and are the
+    input bindings, `index` arguments follow and are the `sizes`, results are the output bindings.
+
+    Each tensor argument and result with dynamic dimensions carries `kernel.dims`: for each dynamic dimension, in
+    order, the number of the size argument that holds it.
+
+        kernel.func @scale(%x: tensor<?x384xf32> {kernel.dims = array<i64: 0>}, %rows: index)
+            -> (tensor<?x384xf32> {kernel.dims = array<i64: 0>}) {
+          %y = kernel.map sizes(%rows) bounds(affine_map<()[s0] -> (s0, 384)>) ins(%x : tensor<?x384xf32>)
+              attributes {indexing_maps = [affine_map<(d0, d1)[s0] -> (d0, d1)>,
+                                           affine_map<(d0, d1)[s0] -> (d0, d1)>]} {
+          ^bb0(%e: f32):
+            %two = arith.constant 2.0 : f32
+            %r = arith.mulf %e, %two : f32
+            kernel.yield %r : f32
+          } : tensor<?x384xf32>
+          kernel.return %y : tensor<?x384xf32>
+        }
+
+    Optional attributes: `kernel.error_sites`, an array of [node, op, what] string triples that kernel.gather's `site`
+    points into; `kernel.config` (#kernel.lowering_config), written by a target's selection pass.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<FunctionType>:$function_type,
+                       OptionalAttr<DictArrayAttr>:$arg_attrs, OptionalAttr<DictArrayAttr>:$res_attrs);
+  let regions = (region SizedRegion<1>:$body);
+  let builders = [OpBuilder<(ins "::llvm::StringRef":$name, "::mlir::FunctionType":$type,
+                                 CArg<"::llvm::ArrayRef<::mlir::NamedAttribute>", "{}">:$attrs)>];
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::llvm::ArrayRef<::mlir::Type> getArgumentTypes() { return getFunctionType().getInputs(); }
+    ::llvm::ArrayRef<::mlir::Type> getResultTypes() { return getFunctionType().getResults(); }
+    ::mlir::Region *getCallableRegion() { return &getBody(); }
+    /// Number of leading tensor arguments (the input bindings).
+    unsigned getNumInputs();
+    /// Number of trailing index arguments (the sizes).
+    unsigned getNumSizes() { return getNumArguments() - getNumInputs(); }
+    /// The only structured root.
+    ::heddle::kernel::RootOpInterface getRoot();
+    /// Size-argument numbers of the dynamic dimensions of input |i| or result |i|.
+    ::llvm::ArrayRef<int64_t> getInputDims(unsigned i);
+    ::llvm::ArrayRef<int64_t> getResultDims(unsigned i);
+  }];
+}
+
+def Kernel_ReturnOp : Kernel_Op<"return", [Pure, Terminator, HasParent<"FuncOp">]> {
+  let summary = "ends a kernel.func and hands out its results";
+  let arguments = (ins Variadic<AnyRankedTensor>:$operands);
+  let assemblyFormat = "($operands^ `:` type($operands))? attr-dict";
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Roots
+//===----------------------------------------------------------------------===//
+
+class Kernel_Root<string mnemonic, list<Trait> traits = []>
+    : Kernel_Op<mnemonic, !listconcat(traits, [Pure, AttrSizedOperandSegments, DeclareOpInterfaceMethods<Kernel_RootOpInterface>])>;
+
+def Kernel_MapOp : Kernel_Root<"map", [SingleBlockImplicitTerminator<"YieldOp">]> {
+  let summary = "computes each element of its results on its own";
+  let description = [{
+    For all loop indices d: results[map_r(d)] = body(inputs[map_i(d)]...).
+
+    All loops are parallel. Each result's map must hit every element of the result exactly once. The region may use
+    `kernel.index`, `kernel.gather` and the enclosing function's size arguments.
+    The example of `kernel.func` shows one.
+  }];
+  let arguments = (ins Variadic<AnyRankedTensor>:$inputs, Variadic<Index>:$sizes, AffineMapAttr:$bounds,
+                       AffineMapArrayAttr:$indexing_maps);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    (`sizes` `(` $sizes^ `)`)? `bounds` `(` $bounds `)` (`ins` `(` $inputs^ `:` type($inputs) `)`)?
+    attr-dict-with-keyword $body `:` type($results)
+  }];
+  let hasVerifier = 1;
+}
+def Kernel_ReduceOp : Kernel_Root<"reduce"> {
+  let summary = "reduces over some loops, then finishes each result element";
+  let description = [{
+    For all indices p of the loops not in `reduction_loops`:
+      acc_c = combine_c over the reduction loops of body(inputs[map(p, r)]...)_c      (one per combiner)
+      results[map(p)] = finish(acc..., captures[map(p)]...)
+
+    The first `input_count` tensors are the inputs of `body`; the rest are captures: elements of `finish`, whose maps
+    don't depend on the reduction loops. The order of combination is fixed by the bounds of the reduction loops alone,
+    so no result depends on how many others there are. An empty reduction gives the combiner's neutral element.
+  }];
+  let arguments = (ins Variadic<AnyRankedTensor>:$inputs, Variadic<Index>:$sizes, AffineMapAttr:$bounds,
+                       AffineMapArrayAttr:$indexing_maps, DenseI64ArrayAttr:$reduction_loops, I64Attr:$input_count,
+                       Kernel_CombinerArrayAttr:$combiners);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let regions = (region SizedRegion<1>:$body, SizedRegion<1>:$finish);
+  let assemblyFormat = [{
+    (`sizes` `(` $sizes^ `)`)? `bounds` `(` $bounds `)` `ins` `(` $inputs `:` type($inputs) `)`
+    attr-dict-with-keyword `body` $body `finish` $finish `:` type($results)
+  }];
+  let hasVerifier = 1;
+}
+
+def Kernel_RowwiseOp : Kernel_Root<"rowwise"> {
+  let summary = "reduces each row in stages, then maps it: normalisations, softmax, dynamic quantisation";
+  let description = [{
+    The last loop runs along the row. For every row (all indices of the other loops):
+      stat_0 = combine_0 over the row of stage_0(inputs...)
+      stat_1 = combine_1 over the row of stage_1(inputs..., stat_0)       and so on
+      results[map(d)] = finish(inputs..., stat_0, stat_1, ...)
+
+    Regions: one per combiner, then `finish`. A result whose map doesn't use the last loop gets one value per row,
+    which may depend on the stats only. A combiner's order within the row is fixed by the row's length alone.
+
+        // softmax along the last dimension
+        %p = kernel.rowwise sizes(%n) bounds(affine_map<()[s0] -> (s0, 384)>) ins(%x : tensor<?x384xf32>)
+            attributes {indexing_maps = [affine_map<(d0, d1)[s0] -> (d0, d1)>, affine_map<(d0, d1)[s0] -> (d0, d1)>],
+                        combiners = [#kernel.combiner<maximum>, #kernel.combiner<sum>]} regions {
+        ^bb0(%e: f32):
+          kernel.yield %e : f32
+        }, {
+        ^bb0(%e: f32, %max: f32):
+          %d = arith.subf %e, %max : f32
+          %x1 = math.exp %d : f32
+          kernel.yield %x1 : f32
+        }, {
+        ^bb0(%e: f32, %max: f32, %sum: f32):
+          %d = arith.subf %e, %max : f32
+          %x1 = math.exp %d : f32
+          %r = arith.divf %x1, %sum : f32
+          kernel.yield %r : f32
+        } : tensor<?x384xf32>
+  }];
+  let arguments = (ins Variadic<AnyRankedTensor>:$inputs, Variadic<Index>:$sizes, AffineMapAttr:$bounds,
+                       AffineMapArrayAttr:$indexing_maps, Kernel_CombinerArrayAttr:$combiners);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let regions = (region VariadicRegion<SizedRegion<1>>:$stages);
+  let assemblyFormat = [{
+    (`sizes` `(` $sizes^ `)`)? `bounds` `(` $bounds `)` `ins` `(` $inputs `:` type($inputs) `)`
+    attr-dict-with-keyword `regions` $stages `:` type($results)
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::Region &getFinish() { return getStages().back(); }
+  }];
+}
+
+def Kernel_ContractOp : Kernel_Root<"contract"> {
+  let summary = "batched matrix product with an epilogue on each result element";
+  let description = [{
+    Loops are (batch..., m, n, k). For all b, m, n:
+      acc = sum over k, in ascending order, of lhs[map(b, m, k)] * rhs[map(b, k, n)]       (f32)
+      results[map(b, m, n)] = epilogue(acc, captures[map(b, m, n)]...)
+
+    Inputs are lhs, rhs, then the captures. One accumulator per result element, so that no result depends on tiles,
+    rows or threads. An empty k gives 0.
+
+    With `packed_rhs` the rhs is a constant packed into panels of P columns: tensor<ceil(N/P) x K x P>, element (k, n)
+    at [n / P, k, n % P], columns beyond N zero; its map is then the constant map (d...)[s...] -> (0, 0, 0), and
+    `packed_rhs` holds N.
+  }];
+  let arguments = (ins Variadic<AnyRankedTensor>:$inputs, Variadic<Index>:$sizes, AffineMapAttr:$bounds,
+                       AffineMapArrayAttr:$indexing_maps, OptionalAttr<I64Attr>:$packed_rhs);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let regions = (region SizedRegion<1>:$epilogue);
+  let assemblyFormat = [{
+    (`sizes` `(` $sizes^ `)`)? `bounds` `(` $bounds `)` `ins` `(` $inputs `:` type($inputs) `)`
+    attr-dict-with-keyword `epilogue` $epilogue `:` type($results)
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::Value getLhs() { return getInputs()[0]; }
+    ::mlir::Value getRhs() { return getInputs()[1]; }
+    ::mlir::OperandRange getCaptures() { return getInputs().drop_front(2); }
+    unsigned getNumBatchLoops() { return getBounds().getNumResults() - 3; }
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// Inside regions
+//===----------------------------------------------------------------------===//
+
+def Kernel_YieldOp : Kernel_Op<"yield", [Pure, Terminator, ReturnLike]> {
+  let summary = "ends a scalar region";
+  let arguments = (ins Variadic<AnyType>:$operands);
+  let builders = [OpBuilder<(ins), [{ }]>];
+  let assemblyFormat = "($operands^ `:` type($operands))? attr-dict";
+}
+
+def Kernel_IndexOp : Kernel_Op<"index", [Pure]> {
+  let summary = "the current index of one of the root's loops";
+  let arguments = (ins ConfinedAttr<I64Attr, [IntMinValue<0>]>:$loop);
+  let results = (outs Index:$result);
+  let assemblyFormat = "$loop attr-dict";
+  let hasVerifier = 1;
+}
+
+def Kernel_GatherOp : Kernel_Op<"gather", [Pure]> {
+  let summary = "reads one element of a tensor at computed indices";
+  let description = [{
+    result = table[indices]. The table is a tensor argument of the enclosing kernel.func. An index of type `index` is
+    trusted; one of an integer type comes from data: below zero it counts from the end, and one outside the table ends
+    the kernel with INDEX_OUT_OF_RANGE at error site `site`.
+
+        %row = kernel.gather %table[%id, %column] {site = 0 : i64} : tensor<30522x384xf32>, i64, index
+  }];
+  let arguments = (ins AnyRankedTensor:$table, Variadic<AnySignlessIntegerOrIndex>:$indices,
+                       OptionalAttr<I64Attr>:$site);
+  let results = (outs AnyType:$result);
+  let assemblyFormat = "$table `[` $indices `]` attr-dict `:` type($table) `,` type($indices) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+#endif // HEDDLE_DIALECTS_KERNEL_KERNELOPS_TD
