@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Ops of the rt dialect, in the order of a program: constants, the function, shape arithmetic, memory, steps.
+
+#ifndef HEDDLE_DIALECTS_RT_RTOPS_TD
+#define HEDDLE_DIALECTS_RT_RTOPS_TD
+
+include "mlir/IR/BuiltinAttributes.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/ControlFlowInterfaces.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "dialects/rt/RtEnums.td"
+include "dialects/rt/RtTypes.td"
+
+class Rt_Op<string mnemonic, list<Trait> traits = []> : Op<Rt_Dialect, mnemonic, traits>;
+
+//===----------------------------------------------------------------------===//
+// Constants
+//===----------------------------------------------------------------------===//
+
+def Rt_ConstantOp : Rt_Op<"constant", [Symbol]> {
+  let summary = "bytes of the artifact's weights section, made from a source by an ordered recipe";
+  let description = [{
+    `source` is a `#nn.external` byte range, a dense or a resource attribute of type `source_type`. The recipe is an
+    array of dictionaries, run in order, streaming, by the artifact writer:
+
+      {kind = "transpose", permutation = array<i64: 1, 0>}    dimensions permuted
+      {kind = "pack", panel = 16}                             K x N -> ceil(N/16) x K x 16, zeros beyond N
+
+        rt.constant @w0 {source = #nn.external<"model.onnx", 4711, 589824>, source_type = tensor<384x384xf32>,
+                         recipe = [ {kind = "pack", panel = 16 : i64} ]} : tensor<24x384x16xf32>
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, AnyAttr:$source, TypeAttrOf<AnyRankedTensor>:$source_type,
+                       DictArrayAttr:$recipe, TypeAttrOf<AnyRankedTensor>:$type);
+  let assemblyFormat = "$sym_name attr-dict `:` $type";
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// The function
+//===----------------------------------------------------------------------===//
+
+def Rt_FuncOp : Rt_Op<"func", [Symbol, IsolatedFromAbove, SingleBlock, NoTerminator, NoRegionArguments]> {
+  let summary = "one entry point: a shape function, memory and steps in order";
+  let description = [{
+    `inputs` and `outputs` are arrays of dictionaries {name, type, dims}; a dimension is an integer, or a string that
+    names a symbol shared by all inputs that use it.
+
+        rt.func @main {inputs = [{name = "x", type = f32, dims = ["rows", 384]} ],
+                       outputs = [{name = "y", type = f32, dims = ["rows", 384]} ]} {
+          %rows = rt.shape_func {
+            %0 = rt.input_dim 0, 0
+            rt.yield %0 : index
+          } : index
+          ...
+        }
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, DictArrayAttr:$inputs, DictArrayAttr:$outputs);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
+}
+
+//===----------------------------------------------------------------------===//
+// Shape arithmetic
+//===----------------------------------------------------------------------===//
+
+def Rt_ShapeFuncOp : Rt_Op<"shape_func", [SingleBlock, NoRegionArguments, HasParent<"FuncOp">]> {
+  let summary = "computes every size of the entry point, once per new input shape";
+  let description = [{
+    A straight line of shape arithmetic and checks. Runs before anything else; its results are the slots that the
+    steps use. A failing check or a division by zero ends the run with an error.
+  }];
+  let results = (outs Variadic<Index>:$results);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "attr-dict-with-keyword $body (`:` type($results)^)?";
+  let hasVerifier = 1;
+}
+
+def Rt_YieldOp : Rt_Op<"yield", [Terminator, ReturnLike, HasParent<"ShapeFuncOp">]> {
+  let summary = "ends a shape function";
+  let arguments = (ins Variadic<Index>:$operands);
+  let assemblyFormat = "($operands^ `:` type($operands))? attr-dict";
+}
+
+class Rt_ShapeOp<string mnemonic, list<Trait> traits = []>
+    : Rt_Op<mnemonic, !listconcat(traits, [Pure, HasParent<"ShapeFuncOp">])> {
+  let results = (outs Index:$result);
+}
+
+def Rt_ShapeConstantOp : Rt_ShapeOp<"shape_constant", [ConstantLike]> {
+  let summary = "a number";
+  let arguments = (ins I64Attr:$value);
+  let assemblyFormat = "$value attr-dict";
+  let hasFolder = 1;
+}
+
+def Rt_InputDimOp : Rt_ShapeOp<"input_dim"> {
+  let summary = "dimension `dim` of input `input`";
+  let arguments = (ins I64Attr:$input, I64Attr:$dim);
+  let assemblyFormat = "$input `,` $dim attr-dict";
+}
+
+def Rt_InputValueOp : Rt_ShapeOp<"input_value"> {
+  let summary = "element `element` of integer input `input`; its value becomes part of the plan's key";
+  let arguments = (ins I64Attr:$input, I64Attr:$element);
+  let assemblyFormat = "$input `,` $element attr-dict";
+}
+
+def Rt_ShapeArithOp : Rt_ShapeOp<"shape_arith"> {
+  let summary = "one step of shape arithmetic";
+  let description = [{
+    Exact in 64 bits; overflow is an error of the run. Division rounds towards minus (floor_div) or plus (ceil_div)
+    infinity, mod takes the divisor's sign; equal and less give 0 or 1.
+  }];
+  let arguments = (ins Rt_ShapeKind:$kind, Index:$lhs, Index:$rhs);
+  let assemblyFormat = "$kind $lhs `,` $rhs attr-dict";
+}
+
+def Rt_ShapeSelectOp : Rt_ShapeOp<"shape_select"> {
+  let summary = "condition != 0 ? on_true : on_false";
+  let arguments = (ins Index:$condition, Index:$on_true, Index:$on_false);
+  let assemblyFormat = "$condition `,` $on_true `,` $on_false attr-dict";
+}
+
+def Rt_CheckOp : Rt_Op<"check", [HasParent<"ShapeFuncOp">]> {
+  let summary = "ends the run with a message unless the two sizes are as demanded";
+  let description = [{
+    `{a}` and `{b}` in the message stand for the two values; `node` is the model's node.
+  }];
+  let arguments = (ins Rt_CheckKind:$kind, Index:$lhs, Index:$rhs, StrAttr:$node, StrAttr:$message);
+  let assemblyFormat = "$kind $lhs `,` $rhs `node` $node `message` $message attr-dict";
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+class Rt_MemoryOp<string mnemonic> : Rt_Op<mnemonic, [Pure, HasParent<"FuncOp">]> {
+  let results = (outs Rt_BufferType:$result);
+}
+
+def Rt_InputOp : Rt_MemoryOp<"input"> {
+  let summary = "the caller's tensor for input `index`; never written";
+  let arguments = (ins I64Attr:$index);
+  let assemblyFormat = "$index attr-dict";
+}
+
+def Rt_OutputOp : Rt_MemoryOp<"output"> {
+  let summary = "the tensor of output `index`, of the dimensions `sizes`";
+  let arguments = (ins I64Attr:$index, Variadic<Index>:$sizes);
+  let assemblyFormat = "$index `sizes` `(` $sizes `)` attr-dict";
+}
+
+def Rt_ConstantBufferOp : Rt_MemoryOp<"constant_buffer"> {
+  let summary = "the bytes of an rt.constant";
+  let arguments = (ins FlatSymbolRefAttr:$constant);
+  let assemblyFormat = "$constant attr-dict";
+}
+
+// Not Pure: two buffers of equal size are two buffers.
+def Rt_BufferOp : Rt_Op<"buffer", [HasParent<"FuncOp">]> {
+  let summary = "arena memory of `bytes`, alive from the first to the last step that uses it";
+  let arguments = (ins Index:$bytes);
+  let results = (outs Rt_BufferType:$result);
+  let assemblyFormat = "$bytes attr-dict";
+}
+
+//===----------------------------------------------------------------------===//
+// Steps
+//===----------------------------------------------------------------------===//
+
+def Rt_DispatchOp : Rt_Op<"dispatch", [HasParent<"FuncOp">, AttrSizedOperandSegments]> {
+  let summary = "runs a kernel";
+  let description = [{
+    `inputs`, then `outputs`, are the kernel's bindings; `sizes` its size arguments. `grids`, `grains` and `scratch`
+    hold one size per target, in the order of the module's `rt.targets`; `rt-add-work-shapes` fills them once tiles are
+    selected. `nodes` are the model's nodes the kernel holds; `results_info` has one dictionary
+    {name, type, permutation} per output: what it is in terms of the model's tensors (name "" if it is none of
+    them); `result_sizes` are the dimensions of all outputs, one after the other, for those who look at them.
+
+        rt.dispatch @f32_map_x ins(%in) outs(%out) sizes(%rows) result_sizes(%rows, %c384)
+            flops(%f) bytes(%b) grids(%g) grains(%one) scratch(%zero)
+            {nodes = ["Add_3"], results_info = [{name = "/Add_output_0", type = f32, permutation = array<i64: 0, 1>} ]}
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<Rt_BufferType>:$inputs, Variadic<Rt_BufferType>:$outputs,
+                       Variadic<Index>:$sizes, Variadic<Index>:$result_sizes, Optional<Index>:$flops,
+                       Optional<Index>:$bytes, Variadic<Index>:$grids, Variadic<Index>:$grains,
+                       Variadic<Index>:$scratch, StrArrayAttr:$nodes, DictArrayAttr:$results_info);
+  let assemblyFormat = [{
+    $kernel `ins` `(` $inputs `)` `outs` `(` $outputs `)` `sizes` `(` $sizes `)`
+    (`result_sizes` `(` $result_sizes^ `)`)? (`flops` `(` $flops^ `)`)? (`bytes` `(` $bytes^ `)`)?
+    (`grids` `(` $grids^ `)`)? (`grains` `(` $grains^ `)`)? (`scratch` `(` $scratch^ `)`)? attr-dict
+  }];
+  let hasVerifier = 1;
+}
+
+def Rt_StoreSlotsOp : Rt_Op<"store_slots", [HasParent<"FuncOp">]> {
+  let summary = "writes sizes into memory as a tensor of integers";
+  let arguments = (ins Rt_BufferType:$target, Variadic<Index>:$slots, TypeAttr:$element_type);
+  let assemblyFormat = "$target `slots` `(` $slots `)` attr-dict `:` $element_type";
+}
+
+def Rt_CopyOp : Rt_Op<"copy", [HasParent<"FuncOp">]> {
+  let summary = "copies `bytes` from one memory to another: results that are inputs, constants or each other";
+  let arguments = (ins Rt_BufferType:$source, Rt_BufferType:$target, Index:$bytes);
+  let assemblyFormat = "$source `to` $target `bytes` `(` $bytes `)` attr-dict";
+}
+
+#endif // HEDDLE_DIALECTS_RT_RTOPS_TD
