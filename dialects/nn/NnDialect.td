@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The dialect nn and the bases of its ops: what model files say, with ONNX semantics.
+
+#ifndef HEDDLE_DIALECTS_NN_NNDIALECT_TD
+#define HEDDLE_DIALECTS_NN_NNDIALECT_TD
+
+include "mlir/IR/OpBase.td"
+
+def Nn_Dialect : Dialect {
+  let name = "nn";
+  let cppNamespace = "::heddle::nn";
+  let summary = "What model files say: tensor ops with ONNX semantics and broadcasting";
+  let description = [{
+    Ops take and give ranked tensors by value; a dimension may be `?`. They are grouped by enum (`nn.unary
+    exp`), so that a pass that treats all of them alike has one op to look at.
+
+    Three rules hold for every op, so that no consumer repeats them:
+
+    - **Axes are normalised.** An attribute that names an axis counts from the front: 0 <= axis < rank. Values that
+      arrive in tensors (the operands of `nn.slice`) may still be negative, as in ONNX.
+    - **Defaults are spelled out.** Attributes hold what ONNX would have defaulted to; what depends on the opset is
+      decided by the importer, and the op has one meaning.
+    - **Broadcasting** is numpy's: shapes are aligned at the right, 1 stretches. `?` against a static extent other than
+      1 infers that extent; `?` against 1 or `?` infers `?`.
+
+    Discardable attributes on the arguments and results of `@main`:
+
+    - `nn.name = "input_ids"`: the name that the model file gives to the input or output.
+    - `nn.dims = ["batch_size", 12]`: one entry a dimension, a symbol for a `?` and the extent otherwise. Equal symbols
+      are a claim of the model file, checked when the program runs.
+
+    An imported op's location is `fused<#nn.onnx_op<"MatMul", "", 17>>["/layer.0/MatMul"]`: the node's name, and as
+    metadata its op type, domain and opset (Locations.h makes and reads them).
+  }];
+  let useDefaultAttributePrinterParser = 1;
+  let hasConstantMaterializer = 1;
+  let hasRegionArgAttrVerify = 1;
+  let hasRegionResultAttrVerify = 1;
+  let extraClassDeclaration = [{
+    /// Name of the argument and result attribute that holds a tensor's name in the model file.
+    static constexpr llvm::StringLiteral getNameAttrName() { return "nn.name"; }
+    /// Name of the argument and result attribute that holds one symbol or extent a dimension.
+    static constexpr llvm::StringLiteral getDimsAttrName() { return "nn.dims"; }
+  }];
+}
+
+#endif // HEDDLE_DIALECTS_NN_NNDIALECT_TD
