@@ -16,8 +16,6 @@
 namespace heddle::kernel {
 /// Argument and result attribute of kernel.func: for each dynamic dimension, the number of its size argument.
 inline constexpr llvm::StringLiteral kDimsAttrName = "kernel.dims";
-/// [node, op, what] triples that `site` of kernel.gather and of the error record points into.
-inline constexpr llvm::StringLiteral kErrorSitesAttrName = "kernel.error_sites";
 /// #kernel.lowering_config of a kernel.func.
 inline constexpr llvm::StringLiteral kConfigAttrName = "kernel.config";
 

@@ -42,8 +42,7 @@ def Kernel_FuncOp : Kernel_Op<"func", [FunctionOpInterface, IsolatedFromAbove, S
           kernel.return %y : tensor<?x384xf32>
         }
 
-    Optional attributes: `kernel.error_sites`, an array of [node, op, what] string triples that kernel.gather's `site`
-    points into; `kernel.config` (#kernel.lowering_config), written by a target's selection pass.
+    Optional attribute: `kernel.config` (#kernel.lowering_config), written by a target's selection pass.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<FunctionType>:$function_type,
                        OptionalAttr<DictArrayAttr>:$arg_attrs, OptionalAttr<DictArrayAttr>:$res_attrs);
@@ -223,7 +222,7 @@ def Kernel_GatherOp : Kernel_Op<"gather", [Pure]> {
   let description = [{
     result = table[indices]. The table is a tensor argument of the enclosing kernel.func. An index of type `index` is
     trusted; one of an integer type comes from data: below zero it counts from the end, and one outside the table ends
-    the kernel with INDEX_OUT_OF_RANGE at error site `site`.
+    the kernel with INDEX_OUT_OF_RANGE; `site` counts the kernel's checked reads, each dispatch says which node it is.
 
         %row = kernel.gather %table[%id, %column] {site = 0 : i64} : tensor<30522x384xf32>, i64, index
   }];

@@ -176,7 +176,7 @@ def Rt_DispatchOp : Rt_Op<"dispatch", [HasParent<"FuncOp">, AttrSizedOperandSegm
     hold one size per target, in the order of the module's `rt.targets`; `rt-add-work-shapes` fills them once tiles are
     selected. `nodes` are the model's nodes the kernel holds; `results_info` has one dictionary
     {name, type, permutation} per output: what it is in terms of the model's tensors (name "" if it is none of
-    them); `result_sizes` are the dimensions of all outputs, one after the other, for those who look at them.
+    them); `error_sites` has one triple [node, op type, what] for each checked read of the kernel; `result_sizes` are the dimensions of all outputs, one after the other, for those who look at them.
 
         rt.dispatch @f32_map_x ins(%in) outs(%out) sizes(%rows) result_sizes(%rows, %c384)
             flops(%f) bytes(%b) grids(%g) grains(%one) scratch(%zero)
@@ -185,7 +185,8 @@ def Rt_DispatchOp : Rt_Op<"dispatch", [HasParent<"FuncOp">, AttrSizedOperandSegm
   let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<Rt_BufferType>:$inputs, Variadic<Rt_BufferType>:$outputs,
                        Variadic<Index>:$sizes, Variadic<Index>:$result_sizes, Optional<Index>:$flops,
                        Optional<Index>:$bytes, Variadic<Index>:$grids, Variadic<Index>:$grains,
-                       Variadic<Index>:$scratch, StrArrayAttr:$nodes, DictArrayAttr:$results_info);
+                       Variadic<Index>:$scratch, StrArrayAttr:$nodes, DictArrayAttr:$results_info,
+                       OptionalAttr<ArrayAttr>:$error_sites);
   let assemblyFormat = [{
     $kernel `ins` `(` $inputs `)` `outs` `(` $outputs `)` `sizes` `(` $sizes `)`
     (`result_sizes` `(` $result_sizes^ `)`)? (`flops` `(` $flops^ `)`)? (`bytes` `(` $bytes^ `)`)?

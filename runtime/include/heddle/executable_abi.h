@@ -32,7 +32,7 @@ enum {
 /// Where and why a kernel gave up. Written by the kernel before it returns something other than OK; the caller
 /// owns it and hands each thread its own.
 typedef struct heddle_error_record_t {
-  int64_t site;  ///< Index into the kernel's list of error sites in the artifact (names the model's node).
+  int64_t site;  ///< Index into the dispatch's list of error sites in the artifact (names the model's node).
   int64_t value; ///< The offending value.
   int64_t limit; ///< The bound that it broke.
 } heddle_error_record_t;
