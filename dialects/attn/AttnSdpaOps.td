@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Attention, whole and in running form, and what joins running forms.
+
+#ifndef HEDDLE_DIALECTS_ATTN_ATTNSDPAOPS_TD
+#define HEDDLE_DIALECTS_ATTN_ATTNSDPAOPS_TD
+
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "dialects/attn/AttnEnums.td"
+include "dialects/attn/AttnInterfaces.td"
+
+defvar Attn_Floats = [F64, F32, F16, BF16];
+def Attn_FloatTensor : RankedTensorOf<Attn_Floats>;
+def Attn_F32Tensor : RankedTensorOf<[F32]>;
+def Attn_F32Scalar : 0DTensorOf<[F32]>;
+def Attn_QkvTensor : RankedTensorOf<!listconcat(Attn_Floats, [I8, UI8])>;
+def Attn_CodeTensor : RankedTensorOf<[I8, UI8]>;
+def Attn_StateTensor : RankedTensorOf<[F32, F64]>;
+def Attn_LengthTensor : RankedTensorOf<[I64]>;
+
+// Operands and attributes that both forms of attention start with.
+defvar Attn_Inputs = (ins
+  Attn_QkvTensor:$query, Attn_QkvTensor:$key, Attn_QkvTensor:$value,
+  Optional<Attn_F32Scalar>:$scale_operand, Optional<Attn_LengthTensor>:$q_offset, Optional<Attn_LengthTensor>:$kv_len,
+  Variadic<AnyRankedTensor>:$score_captures, Variadic<AnyRankedTensor>:$mask_captures,
+  Optional<Attn_F32Tensor>:$query_scale, Optional<Attn_CodeTensor>:$query_zero_point,
+  Optional<Attn_F32Tensor>:$key_scale, Optional<Attn_CodeTensor>:$key_zero_point,
+  Optional<Attn_F32Tensor>:$value_scale, Optional<Attn_CodeTensor>:$value_zero_point);
+defvar Attn_Attributes = (ins
+  I64Attr:$q_num_heads, I64Attr:$kv_num_heads, OptionalAttr<F32Attr>:$scale,
+  OptionalAttr<AffineMapAttr>:$query_map, OptionalAttr<AffineMapAttr>:$key_map,
+  OptionalAttr<AffineMapAttr>:$value_map, OptionalAttr<AffineMapAttr>:$output_map,
+  DefaultValuedAttr<AffineMapArrayAttr, "{}">:$score_capture_maps,
+  DefaultValuedAttr<AffineMapArrayAttr, "{}">:$mask_capture_maps,
+  OptionalAttr<F32Attr>:$probability_scale,
+  DefaultValuedAttr<Attn_NormalizerAttr, "Normalizer::Softmax">:$normalizer,
+  DefaultValuedAttr<Attn_FullyMaskedAttr, "FullyMasked::Literal">:$fully_masked);
+
+class Attn_SdpaBaseOp<string mnemonic, list<Trait> traits> : Op<Attn_Dialect, mnemonic, !listconcat([
+    Pure, AttrSizedOperandSegments, DeclareOpInterfaceMethods<Attn_AttentionInterface, [
+      "getQueryMapOrDefault", "getKeyMapOrDefault", "getValueMapOrDefault", "getOutputMapOrDefault",
+      "getScoreCaptureMapList", "getMaskCaptureMapList"]>], traits)> {
+  let regions = (region MaxSizedRegion<1>:$score, MaxSizedRegion<1>:$mask);
+  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
+}
+
+def Attn_SdpaOp : Attn_SdpaBaseOp<"sdpa", [AttrSizedResultSegments]> {
+  let summary = "Scaled dot-product attention over all heads";
+  let description = [{
+    For batch b, query head h, query row i, and keys j < kv_len[b], with g = h floordiv (q_num_heads /
+    kv_num_heads):
+
+        score[j]  = score_region(scale * sum_d query[b,h,i,d] * key[b,g,j,d], b, h, i + q_offset, j, captures...)
+        keep[j]   = mask_region(b, h, i + q_offset, j, captures...)
+        lse       = log(sum over kept j of exp(score[j]))
+        weight[j] = keep[j] ? exp(score[j] - lse) : 0
+        output[b,h,i,d] = sum_j weight[j] * value[b,g,j,d]
+
+    **Tensors.** `query_map` ... `output_map` say where element (b, n, q, kv, d) lies in query, key, value and
+    output. Each is a projected permutation; a tensor without b serves all batches, one without n all heads.
+    Default: BSND. `lse` is (b, n, q) in f32 (f64 where query is) and `probabilities` (b, n, q, kv), the weights
+    after the guard for fully masked rows.
+
+    **Scale** is its own number, attribute or f32 scalar operand, never derived from the head size.
+
+    **Regions** work on scalars; an absent one returns the score unchanged, or true. They get the batch, the
+    query head, the query's *absolute position* (row + q_offset, 0 where absent), the key's position, and one
+    element of each capture, at the place that its map over (b, n, q, kv) says; there q is the row, not the
+    position. Captures hold what regions know of tensors; regions use nothing else from outside but scalar
+    constants. The score is f32 (f64 where query is), a natural logarithm, and already scaled. Causal attention
+    is a mask region that yields `kv <= q`.
+
+    **Fully masked rows.** A row that keeps no key gives: with `literal` what it would without the mask region,
+    which then is no more than a licence to skip keys whose score is a finite fill, valid for rows that keep any
+    key; with `zero` zeros, with `nan` NaN. It is decided by the regions and kv_len, never by the scores. In
+    `zero` and `nan` rows, and where kv_len[b] is 0 (then also with `literal`, which gives zeros), lse is -inf.
+
+    **Lengths.** `q_offset` is a scalar or one a batch; `kv_len` one a batch. Keys from kv_len[b] on are never read.
+
+    **Quantisation.** An integer query stands for `(query - query_zero_point) * query_scale`, likewise key and
+    value. Scales and zero points (of the tensor's type, 0 where absent) are scalars, or have the rank of their
+    tensor, with extent 1 or the tensor's in each dimension. With `probability_scale` p, exp(score - row
+    maximum) is replaced by `p * min(round_half_even(exp(...) / p), 127)` in the product with value, but not in
+    the sum.
+
+    Example: causal attention with a key padding mask, 12 heads on 4 key heads, in BSND.
+
+    ```mlir
+    %o = attn.sdpa %q, %k, %v mask_captures(%pad : tensor<?x?xi1>)
+        mask {
+    ^bb0(%b: index, %h: index, %i: index, %j: index, %keep: i1):
+      %seen = arith.cmpi ule, %j, %i : index
+      %both = arith.andi %seen, %keep : i1
+      attn.yield %both : i1
+    } {q_num_heads = 12 : i64, kv_num_heads = 4 : i64, scale = 0.125 : f32, fully_masked = #attn<fully_masked zero>,
+       mask_capture_maps = [affine_map<(b, n, q, kv) -> (b, kv)>]}
+       : tensor<?x?x12x64xf32>, tensor<?x?x4x64xf32>, tensor<?x?x4x64xf32> -> tensor<?x?x12x64xf32>
+    ```
+
+    Errors: `expects key and value of equal sequence length, got 128 and 96`; `expects q_num_heads to be a
+    multiple of kv_num_heads, got 12 and 5`; `expects exactly one of the attribute scale and the operand
+    scale_operand`; `expects score region arguments (f32, index, index, index, index, f32), got ...`.
+
+    Rationale: dialects/attn/README.md, decisions 1 to 6.
+  }];
+  let arguments = !con(Attn_Inputs, Attn_Attributes);
+  let results = (outs Attn_FloatTensor:$output, Optional<Attn_StateTensor>:$lse,
+                      Optional<Attn_FloatTensor>:$probabilities);
+  let assemblyFormat = [{
+    $query `,` $key `,` $value
+    oilist(`scale` `(` $scale_operand `:` type($scale_operand) `)`
+         | `q_offset` `(` $q_offset `:` type($q_offset) `)`
+         | `kv_len` `(` $kv_len `:` type($kv_len) `)`
+         | `score_captures` `(` $score_captures `:` type($score_captures) `)`
+         | `mask_captures` `(` $mask_captures `:` type($mask_captures) `)`
+         | `query_scale` `(` $query_scale `:` type($query_scale) `)`
+         | `query_zero_point` `(` $query_zero_point `:` type($query_zero_point) `)`
+         | `key_scale` `(` $key_scale `:` type($key_scale) `)`
+         | `key_zero_point` `(` $key_zero_point `:` type($key_zero_point) `)`
+         | `value_scale` `(` $value_scale `:` type($value_scale) `)`
+         | `value_zero_point` `(` $value_zero_point `:` type($value_zero_point) `)`)
+    (`score` $score^)? (`mask` $mask^)? attr-dict
+    `:` type($query) `,` type($key) `,` type($value) `->` type($output)
+    (`lse` type($lse)^)? (`probabilities` type($probabilities)^)?
+  }];
+}
+
+def Attn_OnlineSdpaOp : Attn_SdpaBaseOp<"online_sdpa", [
+    AllTypesMatch<["accumulator", "out_accumulator"]>,
+    AllTypesMatch<["maximum", "sum", "out_maximum", "out_sum"]>]> {
+  let summary = "Attention in running form: tileable along keys";
+  let description = [{
+    Takes the state (accumulator, maximum, sum) of each query row through the keys of this op, in natural
+    logarithms:
+
+        for kept j: m' = max(m, score[j]);  sum = sum * exp(m - m') + exp(score[j] - m')
+                    acc = acc * exp(m - m') + exp(score[j] - m') * value[j];  m = m'
+
+    with score and keep as in attn.sdpa, but that keys count from `kv_offset` (a scalar, 0 where absent): the
+    key in row r of the tensor has position r + kv_offset, which the regions get and kv_len is compared with,
+    while capture maps see the row. So a slice of keys is the same op on smaller tensors, and capture slices
+    need no change of the regions.
+
+    The state starts as (0, -inf, 0). All of it is f32 (f64 where query is). `accumulator` lies as `output_map`
+    says, maximum and sum are (b, n, q). attn.merge_partials joins states of disjoint keys,
+    attn.finalize_partials divides.
+
+    **Fully masked rows with `literal`.** A row that has met only masked keys keeps the state of these, as if
+    there were no mask, and says so by a *negative* sum (whose magnitude is the sum); the first kept key
+    discards it. This makes the literal rule a commutative monoid as well: of two states with sums of different
+    sign the positive one counts. With `zero` and `nan` masked keys leave no trace, and the rule itself is
+    applied by attn.finalize_partials.
+
+    `probability_scale` rounds relative to the running maximum after this op's keys.
+
+    Example:
+
+    ```mlir
+    %acc, %max, %sum = attn.online_sdpa %q, %k, %v outs(%acc0, %max0, %sum0)
+        {q_num_heads = 4 : i64, kv_num_heads = 4 : i64, scale = 0.125 : f32}
+       : tensor<1x64x4x64xf32>, tensor<1x?x4x64xf32>, tensor<1x?x4x64xf32>
+       -> tensor<1x64x4x64xf32>, tensor<1x4x64xf32>
+    ```
+
+    Errors: as attn.sdpa; `expects maximum and sum of shape (b, n, q) = [1, 4, 64], got [1, 64, 4]`.
+
+    Rationale: dialects/attn/README.md, decisions 4 and 5.
+  }];
+  let arguments = !con(Attn_Inputs, (ins Optional<0DTensorOf<[I64]>>:$kv_offset, Attn_StateTensor:$accumulator,
+                                         Attn_StateTensor:$maximum, Attn_StateTensor:$sum),
+                       Attn_Attributes);
+  let results = (outs Attn_StateTensor:$out_accumulator, Attn_StateTensor:$out_maximum,
+                      Attn_StateTensor:$out_sum);
+  let assemblyFormat = [{
+    $query `,` $key `,` $value
+    oilist(`scale` `(` $scale_operand `:` type($scale_operand) `)`
+         | `q_offset` `(` $q_offset `:` type($q_offset) `)`
+         | `kv_offset` `(` $kv_offset `:` type($kv_offset) `)`
+         | `kv_len` `(` $kv_len `:` type($kv_len) `)`
+         | `score_captures` `(` $score_captures `:` type($score_captures) `)`
+         | `mask_captures` `(` $mask_captures `:` type($mask_captures) `)`
+         | `query_scale` `(` $query_scale `:` type($query_scale) `)`
+         | `query_zero_point` `(` $query_zero_point `:` type($query_zero_point) `)`
+         | `key_scale` `(` $key_scale `:` type($key_scale) `)`
+         | `key_zero_point` `(` $key_zero_point `:` type($key_zero_point) `)`
+         | `value_scale` `(` $value_scale `:` type($value_scale) `)`
+         | `value_zero_point` `(` $value_zero_point `:` type($value_zero_point) `)`)
+    `outs` `(` $accumulator `,` $maximum `,` $sum `)` (`score` $score^)? (`mask` $mask^)? attr-dict
+    `:` type($query) `,` type($key) `,` type($value)
+    `->` type($accumulator) `,` type($maximum)
+  }];
+}
+
+// The state of a row: what attn.online_sdpa gives.
+class Attn_StateOp<string mnemonic, list<Trait> traits> : Op<Attn_Dialect, mnemonic, !listconcat([Pure], traits)> {
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Where element (b, n, q, kv, d) of the accumulator lies.
+    ::mlir::AffineMap getOutputMapOrDefault();
+  }];
+}
+
+def Attn_MergePartialsOp : Attn_StateOp<"merge_partials", [
+    AllTypesMatch<["lhs_accumulator", "rhs_accumulator", "accumulator"]>,
+    AllTypesMatch<["lhs_maximum", "rhs_maximum", "lhs_sum", "rhs_sum", "maximum", "sum"]>]> {
+  let summary = "Joins the states of two disjoint sets of keys";
+  let description = [{
+    For each row, with m = max(m1, m2):
+
+        sum = s1 * exp(m1 - m) + s2 * exp(m2 - m)
+        acc = a1 * exp(m1 - m) + a2 * exp(m2 - m)
+
+    Where one sum is 0, that state is empty and the other one is the result, whatever its maximum. Where the
+    sums differ in sign, the positive one is the result (the literal rule of attn.online_sdpa). The operation is
+    associative and commutative up to rounding, and the empty state (0, -inf, 0) is its neutral element.
+
+    Example:
+
+    ```mlir
+    %acc, %max, %sum = attn.merge_partials (%a0, %m0, %s0), (%a1, %m1, %s1)
+       : tensor<1x64x4x64xf32>, tensor<1x4x64xf32>
+    ```
+
+    Errors: `expects maximum and sum of shape (b, n, q) = [1, 4, 64], got [1, 64, 4]`.
+  }];
+  let arguments = (ins
+    Attn_StateTensor:$lhs_accumulator, Attn_StateTensor:$lhs_maximum, Attn_StateTensor:$lhs_sum,
+    Attn_StateTensor:$rhs_accumulator, Attn_StateTensor:$rhs_maximum, Attn_StateTensor:$rhs_sum,
+    OptionalAttr<AffineMapAttr>:$output_map);
+  let results = (outs Attn_StateTensor:$accumulator, Attn_StateTensor:$maximum, Attn_StateTensor:$sum);
+  let assemblyFormat = [{
+    `(` $lhs_accumulator `,` $lhs_maximum `,` $lhs_sum `)` `,` `(` $rhs_accumulator `,` $rhs_maximum `,` $rhs_sum `)`
+    attr-dict `:` type($lhs_accumulator) `,` type($lhs_maximum)
+  }];
+}
+
+def Attn_FinalizePartialsOp : Attn_StateOp<"finalize_partials", [AllTypesMatch<["maximum", "sum"]>]> {
+  let summary = "Turns a state into attention's output";
+  let description = [{
+    For each row: `output = accumulator / abs(sum)`, `lse = maximum + log(abs(sum))`. A row whose sum is 0 met
+    no key: lse is -inf, and the output NaN with `fully_masked = nan`, 0 else. The output has the accumulator's
+    shape and may have another float type.
+
+    Example:
+
+    ```mlir
+    %o = attn.finalize_partials %acc, %max, %sum {fully_masked = #attn<fully_masked zero>}
+       : tensor<1x64x4x64xf32>, tensor<1x4x64xf32> -> tensor<1x64x4x64xf32>
+    ```
+
+    Errors: `expects an output of shape [1, 64, 4, 64], got [1, 4, 64, 64]`.
+  }];
+  let arguments = (ins Attn_StateTensor:$accumulator, Attn_StateTensor:$maximum, Attn_StateTensor:$sum,
+                       OptionalAttr<AffineMapAttr>:$output_map,
+                       DefaultValuedAttr<Attn_FullyMaskedAttr, "FullyMasked::Literal">:$fully_masked);
+  let results = (outs Attn_FloatTensor:$output, Optional<Attn_StateTensor>:$lse);
+  let assemblyFormat = [{
+    $accumulator `,` $maximum `,` $sum attr-dict `:` type($accumulator) `,` type($maximum) `->` type($output)
+    (`lse` type($lse)^)?
+  }];
+}
+
+def Attn_YieldOp : Op<Attn_Dialect, "yield", [Pure, Terminator,
+    ParentOneOf<["SdpaOp", "OnlineSdpaOp"]>]> {
+  let summary = "Ends a score or mask region";
+  let description = [{
+    Gives the region's value: the changed score, or an i1 that tells whether the query sees the key.
+
+    Example: `attn.yield %score : f32`.
+
+    Errors: those of the op around it, `expects the mask region to yield i1, got 'f32'`.
+  }];
+  let arguments = (ins AnyType:$value);
+  let assemblyFormat = "$value attr-dict `:` type($value)";
+}
+
+#endif // HEDDLE_DIALECTS_ATTN_ATTNSDPAOPS_TD
