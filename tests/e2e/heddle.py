@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""libheddle.so through ctypes: one process loads an artifact once and runs it many times, which the command can't.
+
+The declarations mirror runtime/include/heddle/heddle.h; what a test doesn't need isn't here. HEDDLE_BUILD_DIR leads to
+the build.
+"""
+
+import ctypes
+import os
+import pathlib
+
+import numpy as np
+
+BUILD = pathlib.Path(os.environ["HEDDLE_BUILD_DIR"])
+MAX_RANK = 8
+# heddle_element_type_t by value
+TYPES = [np.float32, np.float64, np.float16, None, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16,
+         np.uint32, np.uint64, np.bool_]
+
+size_t, i64, text, handle = ctypes.c_size_t, ctypes.c_int64, ctypes.c_char_p, ctypes.c_void_p
+
+
+class Error(Exception):
+    """A status other than success: its code ("H0301") and its message."""
+
+
+class Dimension(ctypes.Structure):
+    _fields_ = [("symbol", text), ("value", i64)]
+
+
+class TensorInfo(ctypes.Structure):
+    _fields_ = [("name", text), ("type", ctypes.c_int), ("rank", size_t), ("dims", ctypes.POINTER(Dimension))]
+
+
+class EntryInfo(ctypes.Structure):
+    _fields_ = [("name", text), ("inputs", ctypes.POINTER(TensorInfo)), ("input_count", size_t),
+                ("outputs", ctypes.POINTER(TensorInfo)), ("output_count", size_t), ("dispatch_count", size_t)]
+
+
+class ProgramInfo(ctypes.Structure):
+    _fields_ = [("format_version", ctypes.c_uint32), ("executable_abi_version", ctypes.c_uint32),
+                ("file_bytes", ctypes.c_uint64), ("program_bytes", ctypes.c_uint64),
+                ("constant_bytes", ctypes.c_uint64), ("producer", text), ("model", text),
+                ("options", handle), ("option_count", size_t), ("sections", handle), ("section_count", size_t),
+                ("targets", handle), ("target_count", size_t), ("kernels", handle), ("kernel_count", size_t),
+                ("entries", ctypes.POINTER(EntryInfo)), ("entry_count", size_t)]
+
+
+class ProgramOptions(ctypes.Structure):
+    _fields_ = [("device", text), ("target", text), ("weights", ctypes.c_int), ("verify_checksums", ctypes.c_int),
+                ("inspect_only", ctypes.c_int), ("thread_pool", handle)]
+
+
+def load_library():
+    """libheddle.so with the types of the functions used here."""
+    library = ctypes.CDLL(str(next(BUILD.glob("runtime/**/libheddle.so"))))
+    pointer = ctypes.POINTER
+    signatures = {
+        "heddle_status_error_code": (text, [handle]),
+        "heddle_status_message": (text, [handle]),
+        "heddle_status_release": (None, [handle]),
+        "heddle_tensor_wrap": (handle, [ctypes.c_int, size_t, pointer(i64), handle, size_t, handle, handle,
+                                        pointer(handle)]),
+        "heddle_tensor_release": (None, [handle]),
+        "heddle_tensor_type": (ctypes.c_int, [handle]),
+        "heddle_tensor_rank": (size_t, [handle]),
+        "heddle_tensor_dims": (pointer(i64), [handle]),
+        "heddle_tensor_data": (handle, [handle]),
+        "heddle_tensor_byte_length": (size_t, [handle]),
+        "heddle_thread_pool_create": (handle, [ctypes.c_uint, pointer(handle)]),
+        "heddle_thread_pool_release": (None, [handle]),
+        "heddle_program_load": (handle, [text, pointer(ProgramOptions), pointer(handle)]),
+        "heddle_program_release": (None, [handle]),
+        "heddle_program_info": (pointer(ProgramInfo), [handle]),
+        "heddle_session_create": (handle, [handle, pointer(handle)]),
+        "heddle_session_release": (None, [handle]),
+        "heddle_session_run": (handle, [handle, text, pointer(handle), size_t, pointer(handle), size_t]),
+    }
+    for name, (result, arguments) in signatures.items():
+        function = getattr(library, name)
+        function.restype, function.argtypes = result, arguments
+    return library
+
+
+LIBRARY = load_library()
+
+
+def check(status):
+    """Raises Error unless STATUS is success."""
+    if status:
+        code, message = LIBRARY.heddle_status_error_code(status), LIBRARY.heddle_status_message(status)
+        error = Error(code.decode(), message.decode())
+        LIBRARY.heddle_status_release(status)
+        raise error
+
+
+def to_tensor(array):
+    """A tensor over the memory of ARRAY, which must be contiguous and outlive it."""
+    dims = (i64 * MAX_RANK)(*array.shape)
+    out = handle()
+    # An empty array may have no memory of its own; the runtime wants an address all the same.
+    check(LIBRARY.heddle_tensor_wrap(TYPES.index(array.dtype.type), array.ndim, dims, array.ctypes.data, array.nbytes,
+                                     None, None, ctypes.byref(out)))
+    return out
+
+
+def to_array(tensor):
+    """A copy of TENSOR as an array; releases the tensor."""
+    shape = LIBRARY.heddle_tensor_dims(tensor)[:LIBRARY.heddle_tensor_rank(tensor)]
+    data = ctypes.string_at(LIBRARY.heddle_tensor_data(tensor), LIBRARY.heddle_tensor_byte_length(tensor))
+    array = np.frombuffer(data, TYPES[LIBRARY.heddle_tensor_type(tensor)]).reshape(shape)
+    LIBRARY.heddle_tensor_release(tensor)
+    return array
+
+
+class Program:
+    """An artifact with one session: `program.run(input_ids=..., attention_mask=...)` gives a dictionary of outputs."""
+
+    def __init__(self, path, threads=0, weights=0, target=None):
+        self.pool, self.program, self.session = handle(), handle(), handle()
+        check(LIBRARY.heddle_thread_pool_create(threads, ctypes.byref(self.pool)))
+        options = ProgramOptions(weights=weights, thread_pool=self.pool, target=target and target.encode())
+        check(LIBRARY.heddle_program_load(str(path).encode(), ctypes.byref(options), ctypes.byref(self.program)))
+        check(LIBRARY.heddle_session_create(self.program, ctypes.byref(self.session)))
+        entry = LIBRARY.heddle_program_info(self.program).contents.entries[0]
+        self.inputs = [entry.inputs[i].name.decode() for i in range(entry.input_count)]
+        self.outputs = [entry.outputs[i].name.decode() for i in range(entry.output_count)]
+
+    def run(self, feeds):
+        """Outputs by name for FEEDS, arrays by name."""
+        arrays = [np.ascontiguousarray(feeds[name]) for name in self.inputs]
+        tensors = (handle * len(arrays))(*[to_tensor(array).value for array in arrays])
+        results = (handle * len(self.outputs))()
+        try:
+            check(LIBRARY.heddle_session_run(self.session, None, tensors, len(arrays), results, len(results)))
+        finally:
+            for tensor in tensors:
+                LIBRARY.heddle_tensor_release(tensor)
+        return {name: to_array(tensor) for name, tensor in zip(self.outputs, results)}
+
+    def close(self):
+        """Gives everything up; the program can't be used afterwards."""
+        LIBRARY.heddle_session_release(self.session)
+        LIBRARY.heddle_program_release(self.program)
+        LIBRARY.heddle_thread_pool_release(self.pool)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
