@@ -16,7 +16,7 @@ config.excludes = ["inputs"]
 
 path = [os.path.join(config.heddle_build_dir, "bin"), config.llvm_tools_dir, config.environment["PATH"]]
 config.environment["PATH"] = os.pathsep.join(path)
-for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "HEDDLE_SHARED_DIR", "HEDDLE_SOURCE_DIR"):
+for name in ("ASAN_OPTIONS", "LSAN_OPTIONS", "UBSAN_OPTIONS", "HEDDLE_SHARED_DIR", "HEDDLE_SOURCE_DIR"):
     if name in os.environ:
         config.environment[name] = os.environ[name]
 
