@@ -12,6 +12,19 @@ function(heddle_add_rooms)
   endforeach()
 endfunction()
 
+# Leaves out sources that don't exist yet.
+macro(heddle_existing_sources)
+  foreach(source IN LISTS ARG_SOURCES)
+    if(NOT EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${source} AND NOT IS_ABSOLUTE ${source})
+      message(WARNING "source to come: ${CMAKE_CURRENT_SOURCE_DIR}/${source}")
+      list(REMOVE_ITEM ARG_SOURCES ${source})
+    endif()
+  endforeach()
+  if(NOT ARG_SOURCES)
+    set(ARG_SOURCES ${PROJECT_SOURCE_DIR}/tools/cmake/pch.cpp)
+  endif()
+endmacro()
+
 # heddle_tablegen(TARGET TD OUTPUT GENERATOR...): one generated file. Repeated calls add to the same TARGET, which
 # every library that includes the file names in its DEPENDS.
 function(heddle_tablegen target td output)
@@ -52,6 +65,7 @@ endfunction()
 # with them.
 function(heddle_add_compiler_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINK;DEPENDS" ${ARGN})
+  heddle_existing_sources()
   add_library(${name} STATIC ${ARG_SOURCES})
   target_link_libraries(${name} PUBLIC heddle_compiler_flags ${ARG_LINK})
   target_precompile_headers(${name} REUSE_FROM heddle-pch)
@@ -63,6 +77,7 @@ endfunction()
 # heddle_add_runtime_library(NAME [SHARED] SOURCES... [LINK...]): runtime code, without LLVM or exceptions.
 function(heddle_add_runtime_library name)
   cmake_parse_arguments(ARG "SHARED" "" "SOURCES;LINK" ${ARGN})
+  heddle_existing_sources()
   add_library(${name} $<IF:$<BOOL:${ARG_SHARED}>,SHARED,STATIC> ${ARG_SOURCES})
   target_link_libraries(${name} PUBLIC heddle_runtime_flags ${ARG_LINK})
 endfunction()
@@ -70,6 +85,7 @@ endfunction()
 # heddle_add_tool(NAME [COMPILER] [EXCEPTIONS] SOURCES... [LINK...]): a program in <build>/bin.
 function(heddle_add_tool name)
   cmake_parse_arguments(ARG "COMPILER;EXCEPTIONS" "" "SOURCES;LINK" ${ARGN})
+  heddle_existing_sources()
   add_executable(${name} ${ARG_SOURCES})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin
     HEDDLE_EXCEPTIONS ${ARG_EXCEPTIONS})
