@@ -8,8 +8,10 @@
 #define HEDDLE_COMPILER_TRANSFORMS_SHAPES_SHAPEEXPR_H
 
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/DenseMapInfo.h"
 #include "llvm/ADT/Hashing.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/raw_ostream.h"
 #include "mlir/IR/AffineExpr.h"
@@ -27,7 +29,7 @@ struct ShapeContextImpl;
 } // namespace detail
 
 /// Kinds of canonical expressions. What has no kind is spelled with these: a ceiling division is -floordiv(-a, b),
-/// `and` a product, `or` a + b - a b, `not` 1 - a.
+/// `and` a product, `or` a maximum, `not` 1 - a.
 enum class ShapeExprKind {
   Constant,
   Symbol,     // a named entry dimension
@@ -42,13 +44,7 @@ enum class ShapeExprKind {
   Select,
 };
 
-class ShapeExpr;
-
-/// One term of a polynomial. |atoms| are in ascending order of creation, repeated for powers; empty for the constant.
-struct ShapeTerm {
-  int64_t coefficient;
-  llvm::SmallVector<ShapeExpr, 2> atoms;
-};
+struct ShapeTerm;
 
 /// All values that an expression can take, both ends inclusive. INT64_MIN and INT64_MAX also stand for "no bound":
 /// what leaves 64 bits ends the run.
@@ -58,7 +54,8 @@ struct ShapeRange {
 };
 
 /// A handle onto an expression of a ShapeContext, valid as long as that; as cheap as a pointer. The null handle says
-/// "can't be computed in 64 bits": every operation on it gives null again, so that callers test once, at the end.
+/// "has no value" (64 bits overflow, a division by zero): every operation on it gives null again, so that callers test
+/// once, at the end.
 class ShapeExpr {
 public:
   ShapeExpr() = default;
@@ -91,7 +88,7 @@ public:
   /// Position in the order of creation; equal programs create in equal order.
   unsigned getId() const;
 
-  /// As a formula: `384*B*S + 1`, `min(S, 512)`; `<overflow>` for null.
+  /// As a formula: `384*B*S + 1`, `min(S, 512)`; `<none>` for null.
   void print(llvm::raw_ostream &os) const;
   std::string str() const;
 
@@ -99,6 +96,12 @@ public:
 
 private:
   const detail::ShapeNode *node = nullptr;
+};
+
+/// One term of a polynomial. |atoms| are in ascending order of creation, repeated for powers; empty for the constant.
+struct ShapeTerm {
+  int64_t coefficient;
+  llvm::SmallVector<ShapeExpr, 2> atoms;
 };
 
 inline llvm::raw_ostream &operator<<(llvm::raw_ostream &os, ShapeExpr expr) {
@@ -153,7 +156,8 @@ public:
   /// q with a == q * b as polynomials, or null: then b doesn't divide a for all sizes.
   ShapeExpr divideExactly(ShapeExpr a, ShapeExpr b);
 
-  /// True only if a <= b for all sizes.
+  /// True only if the relation holds for all sizes.
+  bool isProvablyNonNegative(ShapeExpr a);
   bool isProvablyLessEqual(ShapeExpr a, ShapeExpr b);
 
   /// |expr| with |symbols| in place of its symbols; it must not contain dimensions.

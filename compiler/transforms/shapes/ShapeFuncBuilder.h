@@ -11,6 +11,8 @@
 #include "llvm/ADT/DenseMap.h"
 #include "mlir/IR/Builders.h"
 
+#include <map>
+
 namespace heddle {
 
 /// Builds the shape function of one rt.func while its steps are being built.
@@ -36,8 +38,9 @@ public:
 private:
   /// The value of |expr| inside the shape function.
   mlir::Value emit(ShapeExpr expr);
+  mlir::Value emitNew(ShapeExpr expr);
   mlir::Value emitSum(ShapeExpr expr);
-  mlir::Value emitConstant(int64_t value);
+  mlir::Value emitInteger(int64_t value);
   mlir::Value emitArith(rt::ShapeKind kind, mlir::Value lhs, mlir::Value rhs);
 
   mlir::Location loc;
@@ -46,6 +49,8 @@ private:
   mlir::Region region;
   mlir::OpBuilder builder;
   llvm::DenseMap<ShapeExpr, mlir::Value> emitted;
+  /// Not a DenseMap: any i64 is a key here.
+  std::map<int64_t, mlir::Value> constants;
   /// In order of slots: the inner value and its place holder.
   llvm::SmallVector<std::pair<mlir::Value, mlir::Operation *>> yielded;
   llvm::DenseMap<ShapeExpr, mlir::Value> placeholders;
