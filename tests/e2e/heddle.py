@@ -53,7 +53,7 @@ class ProgramOptions(ctypes.Structure):
 
 def load_library():
     """libheddle.so with the types of the functions used here."""
-    library = ctypes.CDLL(str(next(BUILD.glob("runtime/**/libheddle.so"))))
+    library = ctypes.CDLL(str(BUILD / "lib/libheddle.so"))
     pointer = ctypes.POINTER
     signatures = {
         "heddle_status_error_code": (text, [handle]),

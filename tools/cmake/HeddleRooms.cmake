@@ -60,13 +60,25 @@ function(heddle_add_dialect name prefix)
   heddle_add_doc(${name}-ops ${prefix}Ops.td -gen-dialect-doc -dialect=${name})
 endfunction()
 
-# heddle_add_compiler_library(NAME SOURCES... [LINK...] [DEPENDS...]): a static archive, linked into
-# libheddle-compiler.so and heddle-opt. DEPENDS names the room's own tablegen targets; those of linked libraries come
-# with them.
+# Sets OUT to what add_library calls the kind.
+function(heddle_library_kind out is_shared)
+  if(is_shared)
+    set(${out} SHARED PARENT_SCOPE)
+  else()
+    set(${out} STATIC PARENT_SCOPE)
+  endif()
+endfunction()
+
+# heddle_add_compiler_library(NAME [SHARED] SOURCES... [LINK...] [DEPENDS...]): a static archive, linked into
+# libheddle-compiler.so and heddle-opt; SHARED is for the driver, which makes the former. DEPENDS names the room's own
+# tablegen targets; those of linked libraries come with them.
 function(heddle_add_compiler_library name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;LINK;DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "SHARED" "" "SOURCES;LINK;DEPENDS" ${ARGN})
   heddle_existing_sources()
-  add_library(${name} STATIC ${ARG_SOURCES})
+  heddle_library_kind(kind ${ARG_SHARED})
+  add_library(${name} ${kind} ${ARG_SOURCES})
+  # What archives define stays inside: nobody binds to the compiler's C++ symbols by accident.
+  target_link_options(${name} PRIVATE -Wl,--exclude-libs,ALL)
   target_link_libraries(${name} PUBLIC heddle_compiler_flags ${ARG_LINK})
   target_precompile_headers(${name} REUSE_FROM heddle-pch)
   if(ARG_DEPENDS)
@@ -78,7 +90,8 @@ endfunction()
 function(heddle_add_runtime_library name)
   cmake_parse_arguments(ARG "SHARED" "" "SOURCES;LINK" ${ARGN})
   heddle_existing_sources()
-  add_library(${name} $<IF:$<BOOL:${ARG_SHARED}>,SHARED,STATIC> ${ARG_SOURCES})
+  heddle_library_kind(kind ${ARG_SHARED})
+  add_library(${name} ${kind} ${ARG_SOURCES})
   target_link_libraries(${name} PUBLIC heddle_runtime_flags ${ARG_LINK})
 endfunction()
 
