@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// heddle bench: times artifacts at one or several shapes, one table.
+
+#include "tools/heddle/command.h"
+#include "tools/heddle/inputs.h"
+#include "tools/heddle/json.h"
+#include "tools/heddle/measure.h"
+#include "tools/heddle/program.h"
+#include "tools/heddle/table.h"
+#include "tools/heddle/text.h"
+
+#include <cstdio>
+
+namespace heddle::cli {
+
+namespace {
+
+struct Row {
+  std::string artifact, device;
+  std::vector<std::pair<std::string, std::vector<int64_t>>> shapes;
+  unsigned threads;
+  Measurement measurement;
+
+  double gflops() const { return static_cast<double>(measurement.plan.flops) / measurement.p50 / 1e3; }
+  /// Leading dimension of the first input: sentences, images.
+  int64_t batch() const { return shapes.empty() || shapes[0].second.empty() ? 1 : shapes[0].second[0]; }
+};
+
+std::string fixed(double value, int digits) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%.*f", digits, value);
+  return text;
+}
+
+Table tableOf(const std::vector<Row> &rows) {
+  Table table({"<artifact", "<device", "<shapes", "threads", "runs", "min_us", "p50_us", "p90_us", "p99_us", "max_us",
+               "sentences_per_s", "gflops", "percent_of_roofline"});
+  for (const Row &row : rows) {
+    const Measurement &m = row.measurement;
+    std::vector<std::string> shapes;
+    for (const auto &[name, dims] : row.shapes)
+      shapes.push_back(name + "=" + formatShape(dims));
+    table.addRow({row.artifact, row.device, join(shapes, " "), std::to_string(row.threads),
+                  std::to_string(m.samples.size()), fixed(m.min, 1), fixed(m.p50, 1), fixed(m.p90, 1), fixed(m.p99, 1),
+                  fixed(m.max, 1), fixed(static_cast<double>(row.batch()) * 1e6 / m.p50, 1), fixed(row.gflops(), 2),
+                  "-"});
+  }
+  return table;
+}
+
+void writeMachine(JsonWriter &json) {
+  const heddle_host_info_t &host = *heddle_host_info();
+  json.key("machine").beginObject().key("architecture").string(host.architecture).key("cpu").string(host.cpu_name);
+  json.key("features").beginArray();
+  for (size_t i = 0; i < host.feature_count; ++i)
+    json.string(host.features[i]);
+  json.endArray().key("l1d_bytes").number(host.l1d_bytes).key("l2_bytes").number(host.l2_bytes);
+  json.key("l3_bytes").number(host.l3_bytes).key("threads").number(uint64_t(host.thread_count)).endObject();
+}
+
+std::string jsonOf(const std::vector<Row> &rows) {
+  JsonWriter json;
+  json.beginObject().key("schema").string("heddle-bench-1");
+  writeMachine(json);
+  json.key("rows").beginArray();
+  for (const Row &row : rows) {
+    const Measurement &m = row.measurement;
+    json.beginObject().key("artifact").string(row.artifact).key("device").string(row.device);
+    json.key("shapes").beginObject();
+    for (const auto &[name, dims] : row.shapes) {
+      json.key(name).beginArray();
+      for (int64_t dim : dims)
+        json.number(dim);
+      json.endArray();
+    }
+    json.endObject().key("threads").number(uint64_t(row.threads)).key("runs").number(uint64_t(m.samples.size()));
+    json.key("min_us").number(m.min).key("p50_us").number(m.p50).key("p90_us").number(m.p90);
+    json.key("p99_us").number(m.p99).key("max_us").number(m.max).key("samples_us").beginArray();
+    for (double sample : m.samples)
+      json.number(sample);
+    // The roofline isn't measured by this command yet: null is what the schema has for "unknown".
+    json.endArray().key("gflops").number(row.gflops()).key("percent_of_roofline").null().endObject();
+  }
+  json.endArray().endObject();
+  return json.take();
+}
+
+class BenchCommand : public Command {
+public:
+  BenchCommand() : Command("bench", "time artifacts", "ARTIFACT... [options]") {
+    options.positionals("ARTIFACT", artifacts, "the artifacts");
+    options.list("--shape", shapes, "NAME=1x128", "shape of inputs; naming an input again starts another row");
+    options.list("--input", inputs, "NAME=VALUE", "as for heddle run; default: generated inputs");
+    options.number("--seconds", seconds, "T", "time to measure each row, after warm-up; default: 2");
+    options.flag("--json", json, "print JSON with all samples");
+    options.flag("--csv", csv, "print CSV");
+    execution.declare(options);
+  }
+
+  Exit run() override {
+    require(artifacts.empty() ? std::string() : artifacts[0], "ARTIFACT");
+    std::vector<Row> rows;
+    for (const std::string &artifact : artifacts) {
+      LoadedProgram loaded = loadProgram(artifact, execution);
+      for (const std::vector<std::string> &shapeRow : shapeRows(shapes))
+        rows.push_back(measureRow(loaded, shapeRow));
+    }
+    std::string text = json ? jsonOf(rows) : csv ? tableOf(rows).csv() : tableOf(rows).aligned();
+    std::fputs(text.c_str(), stdout);
+    return Exit::Fine;
+  }
+
+private:
+  Row measureRow(const LoadedProgram &loaded, const std::vector<std::string> &shapeRow) const {
+    const heddle_entry_info_t &entry = loaded.entry();
+    RunInputs run = prepareInputs(entry, inputs, shapeRow, Missing::Generate);
+    if (!run.generated.empty())
+      note("generated inputs: " + join(run.generated, ", "));
+    Row row{loaded.path, execution.device.empty() ? "cpu" : execution.device, {}, loaded.threads, {}};
+    for (size_t i = 0; i < entry.input_count; ++i)
+      row.shapes.emplace_back(entry.inputs[i].name, dimsOf(run.tensors[i].get()));
+    row.measurement = measure(loaded, run.pointers(), seconds);
+    return row;
+  }
+
+  std::vector<std::string> artifacts, shapes, inputs;
+  double seconds = 2;
+  bool json = false, csv = false;
+  ExecutionOptions execution;
+};
+
+} // namespace
+
+std::unique_ptr<Command> makeBenchCommand() { return std::make_unique<BenchCommand>(); }
+
+} // namespace heddle::cli

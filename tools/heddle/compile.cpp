@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// heddle compile: a model file becomes an artifact. All the work is the compiler library's.
+
+#include "tools/heddle/command.h"
+#include "tools/heddle/compiler_library.h"
+
+#include <cstdio>
+
+namespace heddle::cli {
+
+namespace {
+
+class CompileCommand : public Command {
+public:
+  CompileCommand() : Command("compile", "compile a model file to an artifact", "MODEL -o ARTIFACT [options]") {
+    options.positional("MODEL", model, "model: .onnx, or .mlir as --compile-to import writes it");
+    options.text("-o,--output", output, "FILE", "the artifact; with --compile-to the IR, '-' for standard output");
+    options.text("--target", targets, "TARGET,...",
+                 "cpu (this machine, the default), cpu:x86-64-v3, cpu:x86-64-v4 ...");
+    options.list("--shape", shapes, "NAME=1x128", "fix the shape of an input; may be repeated");
+    options.text("--compile-to", phase, "PHASE", "stop after import, fusion, outlining, tiling, codegen ...");
+    options.text("--dump-phases-to", dumpFolder, "FOLDER", "write the IR after each phase");
+    options.text("--report", report, "FILE", "write the compile report: .json or .html");
+    options.count("--threads", threads, "N", "threads to compile with; default: all that the process may use");
+  }
+
+  Exit run() override {
+    require(model, "MODEL");
+    if (phase.empty())
+      require(output, "-o ARTIFACT");
+    std::vector<const char *> shapePointers;
+    for (const std::string &shape : shapes)
+      shapePointers.push_back(shape.c_str());
+    auto orNull = [](const std::string &text) { return text.empty() ? nullptr : text.c_str(); };
+    heddle_compile_options_t request = {};
+    request.model_path = model.c_str();
+    request.output_path = output.empty() ? "-" : output.c_str(); // only IR goes to standard output
+    request.targets = orNull(targets);
+    request.shapes = shapePointers.data();
+    request.shape_count = shapePointers.size();
+    request.compile_to = orNull(phase);
+    request.dump_phases_to = orNull(dumpFolder);
+    request.report_path = orNull(report);
+    request.thread_count = threads;
+    CompilerLibrary::load().compile(request);
+    return Exit::Fine;
+  }
+
+private:
+  std::string model, output, targets, phase, dumpFolder, report;
+  std::vector<std::string> shapes;
+  unsigned threads = 0;
+};
+
+} // namespace
+
+std::unique_ptr<Command> makeCompileCommand() { return std::make_unique<CompileCommand>(); }
+
+} // namespace heddle::cli

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// heddle inspect: all that an artifact says about itself, for people or as JSON.
+
+#include "tools/heddle/command.h"
+#include "tools/heddle/inputs.h"
+#include "tools/heddle/inspect_json.h"
+#include "tools/heddle/program.h"
+#include "tools/heddle/table.h"
+#include "tools/heddle/text.h"
+
+#include <cstdio>
+
+namespace heddle::cli {
+
+namespace {
+
+std::string describeTensors(const char *title, const heddle_tensor_info_t *tensors, size_t count) {
+  std::string out = std::string(title) + "\n";
+  for (size_t i = 0; i < count; ++i)
+    out += "  " + std::string(tensors[i].name) + " " + heddle_element_type_name(tensors[i].type) +
+           describeDims(tensors[i]) + "\n";
+  return out;
+}
+
+std::string describeTargets(const heddle_program_info_t &info) {
+  std::string out = "targets, best first\n";
+  for (size_t i = 0; i < info.target_count; ++i) {
+    const heddle_target_info_t &target = info.targets[i];
+    std::vector<std::string> features(target.features, target.features + target.feature_count);
+    out += "  " + std::string(target.name) + ", " + formatBytes(target.code_bytes) + " of code, " +
+           (*target.missing_feature ? std::string("not for this CPU: it lacks ") + target.missing_feature
+                                    : "runs on this CPU") +
+           "\n    needs " + join(features, " ") + "\n";
+  }
+  return out;
+}
+
+std::string describeKernels(const heddle_program_info_t &info) {
+  Table table({"<  kernel", "<root", "dispatches", "nodes"});
+  for (size_t i = 0; i < info.kernel_count; ++i) {
+    const heddle_kernel_info_t &kernel = info.kernels[i];
+    table.addRow({"  " + std::string(kernel.name), kernel.root, std::to_string(kernel.dispatch_count),
+                  std::to_string(kernel.node_count)});
+  }
+  return "kernels\n" + table.aligned();
+}
+
+std::string describeOptions(const heddle_program_info_t &info) {
+  std::string out = "options it was compiled with\n";
+  for (size_t i = 0; i < info.option_count; ++i)
+    out += "  " + std::string(info.options[i].key) + " = " + info.options[i].value + "\n";
+  return out;
+}
+
+std::string describePlan(const MemoryReport &memory) {
+  return "one run with " + memory.shapes + "\n  arena    " +
+         formatBytes(static_cast<uint64_t>(memory.plan.arena_bytes)) + " a session\n  scratch  " +
+         formatBytes(static_cast<uint64_t>(memory.plan.scratch_bytes)) + " a thread\n  weights  " +
+         formatBytes(memory.weightBytes) + ", shared\n  work     " +
+         formatNumber(static_cast<double>(memory.plan.flops) / 1e9, 4) + " GFLOP in " +
+         std::to_string(memory.plan.dispatch_count) + " dispatches that move " +
+         formatBytes(static_cast<uint64_t>(memory.plan.bytes)) + "\n";
+}
+
+class InspectCommand : public Command {
+public:
+  InspectCommand() : Command("inspect", "show what an artifact holds", "ARTIFACT [options]") {
+    options.positional("ARTIFACT", artifact, "the artifact");
+    options.flag("--json", json, "print JSON");
+    options.flag("--memory", memory, "also show the memory and work of one run");
+    options.list("--shape", shapes, "NAME=1x128", "shapes for --memory; default: batch 1, length 128");
+  }
+
+  Exit run() override {
+    require(artifact, "ARTIFACT");
+    LoadedProgram loaded = loadForInspection(artifact);
+    std::optional<MemoryReport> report;
+    if (memory || !shapes.empty())
+      report = planFor(loaded);
+    std::string text = json ? programJson(loaded.info(), report ? &*report : nullptr) : describe(loaded, report);
+    std::fputs(text.c_str(), stdout);
+    return Exit::Fine;
+  }
+
+private:
+  MemoryReport planFor(const LoadedProgram &loaded) const {
+    const heddle_entry_info_t &entry = loaded.entry();
+    RunInputs inputs = prepareInputs(entry, {}, shapes, Missing::Generate);
+    MemoryReport report;
+    std::vector<std::string> parts;
+    for (size_t i = 0; i < entry.input_count; ++i)
+      parts.push_back(std::string(entry.inputs[i].name) + "=" + formatShape(dimsOf(inputs.tensors[i].get())));
+    report.shapes = join(parts, ",");
+    report.weightBytes = loaded.info().constant_bytes;
+    std::vector<const heddle_tensor_t *> pointers = inputs.pointers();
+    check(heddle_program_plan(loaded.program.get(), nullptr, pointers.data(), pointers.size(), &report.plan),
+          loaded.context());
+    return report;
+  }
+
+  std::string describe(const LoadedProgram &loaded, const std::optional<MemoryReport> &report) const {
+    const heddle_program_info_t &info = loaded.info();
+    std::string out = artifact + ": " + info.model + ", compiled by " + info.producer + "\n" + "format " +
+                      std::to_string(info.format_version) + ", executable ABI " +
+                      std::to_string(info.executable_abi_version) + ", " + formatBytes(info.file_bytes) + " (weights " +
+                      formatBytes(info.constant_bytes) + ", tables " + formatBytes(info.program_bytes) + ")\n";
+    for (size_t i = 0; i < info.entry_count; ++i) {
+      const heddle_entry_info_t &entry = info.entries[i];
+      out += "\n" + describeTensors("inputs", entry.inputs, entry.input_count) +
+             describeTensors("outputs", entry.outputs, entry.output_count);
+    }
+    out += "\n" + describeTargets(info) + "\n" + describeKernels(info) + "\n" + describeOptions(info);
+    return report ? out + "\n" + describePlan(*report) : out;
+  }
+
+  std::string artifact;
+  std::vector<std::string> shapes;
+  bool json = false, memory = false;
+};
+
+} // namespace
+
+std::unique_ptr<Command> makeInspectCommand() { return std::make_unique<InspectCommand>(); }
+
+} // namespace heddle::cli

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// heddle_program_info as JSON, with the field names of heddle.h.
+
+#include "tools/heddle/inspect_json.h"
+
+#include "tools/heddle/json.h"
+
+namespace heddle::cli {
+
+static void writeStrings(JsonWriter &json, const char *key, const char *const *strings, size_t count) {
+  json.key(key).beginArray();
+  for (size_t i = 0; i < count; ++i)
+    json.string(strings[i]);
+  json.endArray();
+}
+
+static void writeTensors(JsonWriter &json, const char *key, const heddle_tensor_info_t *tensors, size_t count) {
+  json.key(key).beginArray();
+  for (size_t i = 0; i < count; ++i) {
+    json.beginObject().key("name").string(tensors[i].name);
+    json.key("type").string(heddle_element_type_name(tensors[i].type)).key("dims").beginArray();
+    // A fixed dimension is a number, a dynamic one its name.
+    for (size_t axis = 0; axis < tensors[i].rank; ++axis) {
+      const heddle_dimension_t &dim = tensors[i].dims[axis];
+      if (dim.value >= 0)
+        json.number(dim.value);
+      else
+        json.string(dim.symbol);
+    }
+    json.endArray().endObject();
+  }
+  json.endArray();
+}
+
+static void writeEntries(JsonWriter &json, const heddle_program_info_t &info) {
+  json.key("entries").beginArray();
+  for (size_t i = 0; i < info.entry_count; ++i) {
+    const heddle_entry_info_t &entry = info.entries[i];
+    json.beginObject().key("name").string(entry.name);
+    writeTensors(json, "inputs", entry.inputs, entry.input_count);
+    writeTensors(json, "outputs", entry.outputs, entry.output_count);
+    json.key("dispatch_count").number(uint64_t(entry.dispatch_count)).endObject();
+  }
+  json.endArray();
+}
+
+static void writeTargets(JsonWriter &json, const heddle_program_info_t &info) {
+  json.key("targets").beginArray();
+  for (size_t i = 0; i < info.target_count; ++i) {
+    const heddle_target_info_t &target = info.targets[i];
+    json.beginObject().key("name").string(target.name);
+    writeStrings(json, "features", target.features, target.feature_count);
+    json.key("code_bytes").number(target.code_bytes).key("missing_feature");
+    if (*target.missing_feature)
+      json.string(target.missing_feature);
+    else
+      json.null();
+    json.endObject();
+  }
+  json.endArray();
+}
+
+static void writeKernels(JsonWriter &json, const heddle_program_info_t &info) {
+  json.key("kernels").beginArray();
+  for (size_t i = 0; i < info.kernel_count; ++i) {
+    const heddle_kernel_info_t &kernel = info.kernels[i];
+    json.beginObject().key("name").string(kernel.name).key("root").string(kernel.root);
+    json.key("dispatch_count").number(uint64_t(kernel.dispatch_count));
+    writeStrings(json, "nodes", kernel.nodes, kernel.node_count);
+    json.endObject();
+  }
+  json.endArray();
+}
+
+static void writeSections(JsonWriter &json, const heddle_program_info_t &info) {
+  json.key("sections").beginArray();
+  for (size_t i = 0; i < info.section_count; ++i) {
+    const heddle_section_info_t &section = info.sections[i];
+    json.beginObject().key("kind").string(section.kind).key("offset").number(section.offset);
+    json.key("length").number(section.length).key("checksum").number(section.checksum).endObject();
+  }
+  json.endArray();
+}
+
+static void writeMemory(JsonWriter &json, const MemoryReport &memory) {
+  json.key("memory").beginObject().key("shapes").string(memory.shapes);
+  json.key("arena_bytes").number(memory.plan.arena_bytes).key("scratch_bytes").number(memory.plan.scratch_bytes);
+  json.key("flops").number(memory.plan.flops).key("bytes").number(memory.plan.bytes);
+  json.key("dispatch_count").number(uint64_t(memory.plan.dispatch_count)).endObject();
+}
+
+std::string programJson(const heddle_program_info_t &info, const MemoryReport *memory) {
+  JsonWriter json;
+  json.beginObject().key("schema").string("heddle-inspect-1");
+  json.key("model").string(info.model).key("producer").string(info.producer);
+  json.key("format_version").number(uint64_t(info.format_version));
+  json.key("executable_abi_version").number(uint64_t(info.executable_abi_version));
+  json.key("file_bytes").number(info.file_bytes).key("program_bytes").number(info.program_bytes);
+  json.key("constant_bytes").number(info.constant_bytes);
+  json.key("options").beginObject();
+  for (size_t i = 0; i < info.option_count; ++i)
+    json.key(info.options[i].key).string(info.options[i].value);
+  json.endObject();
+  writeEntries(json, info);
+  writeTargets(json, info);
+  writeKernels(json, info);
+  writeSections(json, info);
+  if (memory)
+    writeMemory(json, *memory);
+  json.endObject();
+  return json.take();
+}
+
+} // namespace heddle::cli

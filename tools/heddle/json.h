@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Writes JSON: the caller opens and closes objects and arrays in order, the writer puts commas, line ends and
+// escapes. Reading JSON isn't needed here.
+
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace heddle::cli {
+
+/// One thread uses it. Output is valid JSON once every open has its close; bytes of strings that aren't UTF-8 become
+/// the replacement character, so that a strange name can't break a reader.
+class JsonWriter {
+public:
+  JsonWriter &beginObject() { return open('{'); }
+  JsonWriter &endObject() { return close('}'); }
+  JsonWriter &beginArray() { return open('['); }
+  JsonWriter &endArray() { return close(']'); }
+
+  /// Names the next value of the object that is open.
+  JsonWriter &key(std::string_view name);
+
+  JsonWriter &string(std::string_view value);
+  JsonWriter &number(int64_t value) { return raw(std::to_string(value)); }
+  JsonWriter &number(uint64_t value) { return raw(std::to_string(value)); }
+  /// Shortest text that reads back as the same double; null for what JSON has no number for.
+  JsonWriter &number(double value);
+  JsonWriter &boolean(bool value) { return raw(value ? "true" : "false"); }
+  JsonWriter &null() { return raw("null"); }
+
+  /// The text so far, with a final line end.
+  std::string take();
+
+private:
+  JsonWriter &open(char bracket);
+  JsonWriter &close(char bracket);
+  JsonWriter &raw(std::string_view text);
+  void startValue();
+
+  std::string out;
+  /// Number of values in each open bracket.
+  std::vector<size_t> counts;
+  bool afterKey = false;
+};
+
+} // namespace heddle::cli

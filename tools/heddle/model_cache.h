@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Artifacts of models that were given to `heddle run` directly.
+
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace heddle::cli {
+
+/// Path of the artifact for |model| in $XDG_CACHE_HOME/heddle (~/.cache/heddle), compiled for this machine unless it
+/// is there already; says on standard error where it is. Throws what the compiler reports.
+std::string cachedArtifact(const std::string &model);
+
+/// Names of the files that |bytes|, an ONNX file, refers to for tensors' data, as they stand there. Names that aren't
+/// meant may be among them: the model's bytes are searched, not parsed.
+std::vector<std::string> externalFiles(const std::string &bytes);
+
+} // namespace heddle::cli

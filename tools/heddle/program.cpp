@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Loading artifacts.
+
+#include "tools/heddle/program.h"
+
+#include "tools/heddle/text.h"
+
+#include <filesystem>
+
+namespace heddle::cli {
+
+void ExecutionOptions::declare(OptionSet &options) {
+  options.text("--device", device, "DEVICE", "device to run on: cpu");
+  options.count("--threads", threads, "N", "threads; default: all that the process may use");
+  options.choice("--weights", weights, {"map", "copy"}, "map weights from the file, or copy them to huge pages");
+}
+
+bool isModel(const std::string &path) {
+  std::error_code ignored;
+  return endsWith(path, ".onnx") || endsWith(path, ".mlir") || std::filesystem::is_directory(path, ignored);
+}
+
+static LoadedProgram load(const std::string &path, const heddle_program_options_t &options, unsigned threads) {
+  if (isModel(path))
+    fail(Exit::Usage, "H0118", "'" + path + "' is a model, expects an artifact", {},
+         "heddle compile " + path + " -o model.heddle makes one");
+  heddle_program_t *program = nullptr;
+  check(heddle_program_load(path.c_str(), &options, &program), "in " + path);
+  return {path, ProgramPtr(program), threads};
+}
+
+LoadedProgram loadProgram(const std::string &path, const ExecutionOptions &execution) {
+  heddle_thread_pool_t *pool = nullptr;
+  check(heddle_thread_pool_create(execution.threads, &pool));
+  ThreadPoolPtr owner(pool);
+  heddle_program_options_t options = {};
+  options.device = execution.device.empty() ? nullptr : execution.device.c_str();
+  options.weights = execution.weights == "copy" ? HEDDLE_WEIGHTS_COPY : HEDDLE_WEIGHTS_MAP;
+  options.thread_pool = pool;
+  return load(path, options, heddle_thread_pool_thread_count(pool));
+}
+
+LoadedProgram loadForInspection(const std::string &path) {
+  heddle_program_options_t options = {};
+  options.inspect_only = 1;
+  return load(path, options, heddle_default_thread_count());
+}
+
+std::vector<TensorPtr> runOnce(const LoadedProgram &loaded, const std::vector<const heddle_tensor_t *> &inputs) {
+  heddle_session_t *session = nullptr;
+  check(heddle_session_create(loaded.program.get(), &session), loaded.context());
+  SessionPtr owner(session);
+  std::vector<heddle_tensor_t *> outputs(loaded.entry().output_count);
+  check(heddle_session_run(session, nullptr, inputs.data(), inputs.size(), outputs.data(), outputs.size()),
+        loaded.context());
+  std::vector<TensorPtr> result;
+  for (heddle_tensor_t *output : outputs)
+    result.emplace_back(output);
+  return result;
+}
+
+} // namespace heddle::cli

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Loading artifacts, and telling them from models.
+
+#pragma once
+
+#include "tools/heddle/handles.h"
+#include "tools/heddle/options.h"
+
+#include <string>
+
+namespace heddle::cli {
+
+/// Where and how an artifact runs; the same options for every command that executes.
+struct ExecutionOptions {
+  std::string device;
+  std::string weights = "map";
+  unsigned threads = 0;
+
+  void declare(OptionSet &options);
+};
+
+struct LoadedProgram {
+  std::string path;
+  ProgramPtr program;
+  unsigned threads; ///< that runs use
+
+  const heddle_program_info_t &info() const { return *heddle_program_info(program.get()); }
+  /// The entry point that commands run: the first.
+  const heddle_entry_info_t &entry() const { return info().entries[0]; }
+  /// The context line of errors: "in model.heddle".
+  std::string context() const { return "in " + path; }
+};
+
+/// Loads for execution. Throws for anything that is no artifact for this machine.
+LoadedProgram loadProgram(const std::string &path, const ExecutionOptions &options);
+
+/// Loads to look into: any target's artifact will do.
+LoadedProgram loadForInspection(const std::string &path);
+
+/// Whether |path| is a model by its name (.onnx, .mlir) or a folder, rather than an artifact.
+bool isModel(const std::string &path);
+
+/// Runs the entry point once on inputs in its order.
+std::vector<TensorPtr> runOnce(const LoadedProgram &loaded, const std::vector<const heddle_tensor_t *> &inputs);
+
+} // namespace heddle::cli
