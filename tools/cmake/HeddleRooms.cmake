@@ -92,7 +92,8 @@ function(heddle_add_runtime_library name)
   heddle_existing_sources()
   heddle_library_kind(kind ${ARG_SHARED})
   add_library(${name} ${kind} ${ARG_SOURCES})
-  target_link_libraries(${name} PUBLIC heddle_runtime_flags ${ARG_LINK})
+  # Private: a compiler room that links the runtime keeps its own flags, which the precompiled header needs.
+  target_link_libraries(${name} PRIVATE heddle_runtime_flags PUBLIC ${ARG_LINK})
 endfunction()
 
 # heddle_add_tool(NAME [COMPILER] [EXCEPTIONS] SOURCES... [LINK...]): a program in <build>/bin.
