@@ -13,7 +13,7 @@ def Nn_ConstantOp : Op<Nn_Dialect, "constant", [Pure, ConstantLike]> {
   let description = [{
     The value is one of
 
-    - a dense elements attribute of at most 4 KiB,
+    - a dense elements attribute, where the tensor has at most 4 KiB,
     - `#nn.external`, a range of bytes in a file, of exactly the result type's size,
     - a dense resource, for data that had to be decoded; its blob is laid out as an external range is.
 
@@ -34,9 +34,9 @@ def Nn_ConstantOp : Op<Nn_Dialect, "constant", [Pure, ConstantLike]> {
   let hasCustomAssemblyFormat = 1;
   let hasFolder = 1;
   let hasVerifier = 1;
-  let builders = [OpBuilder<(ins "::mlir::DenseElementsAttr":$value)>];
+  let builders = [OpBuilder<(ins "::mlir::ElementsAttr":$value)>];
   let extraClassDeclaration = [{
-    /// The most bytes that a literal value may have.
+    /// The most bytes that a tensor given as a literal may have.
     static constexpr int64_t kMaxLiteralBytes = 4096;
   }];
 }
@@ -57,10 +57,9 @@ def Nn_ConstantOfShapeOp : Nn_ShapedOp<"constant_of_shape"> {
   let arguments = (ins Nn_ShapeVector:$shape, TypedAttrInterface:$value);
   let results = (outs Nn_Tensor:$output);
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
-  let hasCanonicalizer = 1;
 }
 
-def Nn_RangeOp : Nn_ShapedOp<"range", [SameOperandsElementType]> {
+def Nn_RangeOp : Nn_ShapedOp<"range"> {
   let summary = "Equidistant numbers";
   let description = [{
     `y[i] = start + i delta` for i in [0, max(ceil((limit - start) / delta), 0)).

@@ -5,6 +5,7 @@
 #ifndef HEDDLE_DIALECTS_NN_NNDIALECT_H
 #define HEDDLE_DIALECTS_NN_NNDIALECT_H
 
+#include "dialects/nn/MappedFiles.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"

@@ -38,10 +38,18 @@ def Nn_Dialect : Dialect {
   let hasRegionArgAttrVerify = 1;
   let hasRegionResultAttrVerify = 1;
   let extraClassDeclaration = [{
+    /// The files that constants point into, mapped once for all of them. Safe to call from several threads.
+    MappedFiles &getMappedFiles() { return mappedFiles; }
+
     /// Name of the argument and result attribute that holds a tensor's name in the model file.
     static constexpr llvm::StringLiteral getNameAttrName() { return "nn.name"; }
     /// Name of the argument and result attribute that holds one symbol or extent a dimension.
     static constexpr llvm::StringLiteral getDimsAttrName() { return "nn.dims"; }
+
+  private:
+    MappedFiles mappedFiles;
+
+  public:
   }];
 }
 

@@ -7,7 +7,7 @@
 
 include "dialects/nn/NnOpBase.td"
 
-def Nn_UnaryOp : Nn_Op<"unary", [Nn_Broadcasting, SameOperandsAndResultShape]> {
+def Nn_UnaryOp : Nn_Op<"unary", [Nn_Broadcasting]> {
   let summary = "A function of one element";
   let description = [{
     `y[i] = f(x[i])`, in x's type; `is_nan` and `is_inf` give i1.
@@ -39,6 +39,7 @@ def Nn_UnaryOp : Nn_Op<"unary", [Nn_Broadcasting, SameOperandsAndResultShape]> {
   let arguments = (ins Nn_UnaryKindAttr:$kind, Nn_Tensor:$input);
   let results = (outs Nn_Tensor:$output);
   let assemblyFormat = "$kind operands attr-dict `:` functional-type(operands, results)";
+  let hasFolder = 1;
   let hasCanonicalizer = 1;
 }
 
@@ -74,7 +75,7 @@ def Nn_BinaryOp : Nn_Op<"binary", [Nn_Broadcasting]> {
   let arguments = (ins Nn_BinaryKindAttr:$kind, Nn_Tensor:$lhs, Nn_Tensor:$rhs);
   let results = (outs Nn_Tensor:$output);
   let assemblyFormat = "$kind operands attr-dict `:` functional-type(operands, results)";
-  let hasCanonicalizer = 1;
+  let hasFolder = 1;
 }
 
 def Nn_CompareOp : Nn_Op<"compare", [Nn_Broadcasting]> {
@@ -117,7 +118,7 @@ def Nn_WhereOp : Nn_Op<"where", [Nn_Broadcasting]> {
   let hasFolder = 1;
 }
 
-def Nn_CastOp : Nn_Op<"cast", [Nn_Broadcasting, SameOperandsAndResultShape]> {
+def Nn_CastOp : Nn_Op<"cast", [Nn_Broadcasting]> {
   let summary = "Converts the element type";
   let description = [{
     Float to float rounds to nearest even and may overflow to infinity. Float to integer truncates toward zero;
@@ -136,7 +137,6 @@ def Nn_CastOp : Nn_Op<"cast", [Nn_Broadcasting, SameOperandsAndResultShape]> {
   let results = (outs Nn_Tensor:$output);
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
   let hasFolder = 1;
-  let hasCanonicalizer = 1;
 }
 
 def Nn_ClipOp : Nn_Op<"clip", [Nn_Broadcasting, AttrSizedOperandSegments]> {

@@ -75,7 +75,7 @@ def Nn_CumSumOp : Nn_Op<"cumsum"> {
   let assemblyFormat = "$input attr-dict `:` functional-type(operands, results)";
 }
 
-class Nn_SoftmaxBaseOp<string mnemonic> : Nn_Op<mnemonic, [SameOperandsAndResultType]> {
+class Nn_SoftmaxBaseOp<string mnemonic> : Nn_Op<mnemonic> {
   let arguments = (ins Nn_FloatTensor:$input, I64Attr:$axis);
   let results = (outs Nn_FloatTensor:$output);
   let assemblyFormat = "$input attr-dict `:` functional-type(operands, results)";

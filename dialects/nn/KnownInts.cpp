@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What is known of small integer tensors: enough for shape inference to see the constant extents in an exporter's
+// Shape, Gather, Unsqueeze, Concat chains. Symbols are the shape analysis's business.
+
+#include "dialects/nn/ConstantData.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace heddle::nn;
+
+/// Shapes and slice bounds have one entry a dimension; more is data.
+static constexpr int64_t kMaxInts = 64;
+
+/// Exporters' chains are short; the bound keeps inference linear on a graph that is one long chain.
+static constexpr unsigned kMaxDepth = 12;
+
+using Ints = SmallVector<int64_t>;
+
+std::optional<Ints> heddle::nn::getConstantInts(Value value) {
+  auto constant = value ? value.getDefiningOp<ConstantOp>() : ConstantOp();
+  if (!constant)
+    return std::nullopt;
+  RankedTensorType type = constant.getType();
+  if (!type.getElementType().isInteger() || !type.hasStaticShape())
+    return std::nullopt;
+  std::optional<int64_t> size = getRawSize(type);
+  if (!size || *size > kMaxInts * 8 || type.getNumElements() > kMaxInts)
+    return std::nullopt;
+  // A constant that can't be read is reported by whoever needs its values.
+  ScopedDiagnosticHandler silence(value.getContext(), [](Diagnostic &) { return success(); });
+  FailureOr<ConstantData> data = ConstantData::get(constant);
+  if (failed(data))
+    return std::nullopt;
+  Ints ints;
+  for (int64_t i = 0; i < type.getNumElements(); ++i)
+    ints.push_back(data->getInt(i));
+  return ints;
+}
+
+static std::optional<Ints> evaluate(Value value, unsigned depth);
+
+static std::optional<Ints> evaluateConcat(ConcatOp op, unsigned depth) {
+  Ints ints;
+  for (Value input : op.getInputs()) {
+    std::optional<Ints> part = evaluate(input, depth);
+    if (!part || static_cast<int64_t>(ints.size() + part->size()) > kMaxInts)
+      return std::nullopt;
+    ints.append(*part);
+  }
+  return ints;
+}
+
+static std::optional<Ints> evaluateGather(GatherOp op, unsigned depth) {
+  std::optional<Ints> data = evaluate(op.getData(), depth), indices = getConstantInts(op.getIndices());
+  if (!data || !indices || cast<RankedTensorType>(op.getData().getType()).getRank() != 1)
+    return std::nullopt;
+  Ints ints;
+  for (int64_t index : *indices) {
+    int64_t position = index < 0 ? index + static_cast<int64_t>(data->size()) : index;
+    if (position < 0 || position >= static_cast<int64_t>(data->size()))
+      return std::nullopt;
+    ints.push_back((*data)[position]);
+  }
+  return ints;
+}
+
+static std::optional<Ints> evaluateSlice(SliceOp op, unsigned depth) {
+  std::optional<Ints> data = evaluate(op.getData(), depth);
+  std::optional<Ints> starts = getConstantInts(op.getStarts()), ends = getConstantInts(op.getEnds());
+  std::optional<Ints> steps = op.getSteps() ? getConstantInts(op.getSteps()) : Ints{1};
+  bool isVector = cast<RankedTensorType>(op.getData().getType()).getRank() == 1;
+  if (!isVector || !data || !starts || !ends || !steps || starts->size() != 1 || ends->size() != 1 || *steps != Ints{1})
+    return std::nullopt;
+  int64_t size = data->size();
+  auto clamp = [&](int64_t bound) { return std::clamp<int64_t>(bound < 0 ? bound + size : bound, 0, size); };
+  int64_t begin = clamp(starts->front()), end = clamp(ends->front());
+  if (begin >= end)
+    return Ints{};
+  return Ints(data->begin() + begin, data->begin() + end);
+}
+
+/// Unknown elements of |value|, as far as their number is static.
+static std::optional<Ints> unknown(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  if (!type || type.getRank() > 1 || !type.hasStaticShape() || type.getNumElements() > kMaxInts)
+    return std::nullopt;
+  return Ints(type.getNumElements(), ShapedType::kDynamic);
+}
+
+static std::optional<Ints> evaluate(Value value, unsigned depth) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  if (!type || type.getRank() > 1 || !type.getElementType().isInteger())
+    return std::nullopt;
+  if (std::optional<Ints> constant = getConstantInts(value))
+    return constant;
+  Operation *op = value.getDefiningOp();
+  std::optional<Ints> ints;
+  if (op && depth < kMaxDepth)
+    ints = llvm::TypeSwitch<Operation *, std::optional<Ints>>(op)
+               .Case([](ShapeOp shape) {
+                 auto extents = cast<RankedTensorType>(shape.getInput().getType()).getShape();
+                 return Ints(extents.slice(shape.getStart(), shape.getEnd() - shape.getStart()));
+               })
+               .Case<UnsqueezeOp, SqueezeOp>([&](auto view) { return evaluate(view.getInput(), depth + 1); })
+               .Case([&](CastOp cast) -> std::optional<Ints> {
+                 // Narrower than 32 bits an extent might not fit.
+                 if (cast.getTo().getIntOrFloatBitWidth() < 32)
+                   return std::nullopt;
+                 return evaluate(cast.getInput(), depth + 1);
+               })
+               .Case([&](ConcatOp concat) { return evaluateConcat(concat, depth + 1); })
+               .Case([&](GatherOp gather) { return evaluateGather(gather, depth + 1); })
+               .Case([&](SliceOp slice) { return evaluateSlice(slice, depth + 1); })
+               .Default([](Operation *) { return std::nullopt; });
+  return ints ? ints : unknown(value);
+}
+
+std::optional<Ints> heddle::nn::getKnownInts(Value value) { return evaluate(value, 0); }

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Making and reading the locations of imported ops.
+
+#include "dialects/nn/Locations.h"
+
+#include "dialects/nn/NnDialect.h"
+
+using namespace mlir;
+using namespace heddle::nn;
+
+Location heddle::nn::getNodeLocation(MLIRContext *context, const OnnxNode &node) {
+  Location name = NameLoc::get(StringAttr::get(context, node.name));
+  return FusedLoc::get({name}, OnnxOpAttr::get(context, node.type, node.domain, node.opset), context);
+}
+
+std::optional<OnnxNode> heddle::nn::findOnnxNode(Location location) {
+  std::optional<OnnxNode> node;
+  // Locations nest once ops are fused or inlined; the walk goes from the outside in.
+  location->walk([&](Location inner) {
+    auto fused = dyn_cast<FusedLoc>(inner);
+    auto op = fused ? dyn_cast_or_null<OnnxOpAttr>(fused.getMetadata()) : OnnxOpAttr();
+    if (!op)
+      return WalkResult::advance();
+    node = OnnxNode{"", op.getType(), op.getDomain(), op.getOpset()};
+    if (!fused.getLocations().empty())
+      if (auto name = dyn_cast<NameLoc>(fused.getLocations().front()))
+        node->name = name.getName();
+    return WalkResult::interrupt();
+  });
+  return node;
+}

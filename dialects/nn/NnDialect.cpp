@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Registration of the dialect, its enums, attributes and interfaces, and checks of its discardable attributes.
+
+#include "dialects/nn/NnDialect.h"
+
+#include "dialects/nn/NnOps.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace heddle::nn;
+
+#include "dialects/nn/NnDialect.cpp.inc"
+#include "dialects/nn/NnEnums.cpp.inc"
+#include "dialects/nn/NnInterfaces.cpp.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "dialects/nn/NnAttributes.cpp.inc"
+
+void NnDialect::initialize() {
+  addOperations<
+#define GET_OP_LIST
+#include "dialects/nn/NnOps.cpp.inc"
+      >();
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "dialects/nn/NnAttributes.cpp.inc"
+      >();
+}
+
+Operation *NnDialect::materializeConstant(OpBuilder &builder, Attribute value, Type type, Location location) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor || !isa<ElementsAttr, ExternalAttr>(value))
+    return nullptr;
+  return builder.create<ConstantOp>(location, tensor, value);
+}
+
+LogicalResult ExternalAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringRef file, int64_t offset,
+                                   int64_t length) {
+  if (file.empty())
+    return emitError() << "expects the path of a file";
+  if (offset < 0 || length < 0 || offset > std::numeric_limits<int64_t>::max() - length)
+    return emitError() << "expects an offset and a length of at least 0, got " << offset << " and " << length;
+  return success();
+}
+
+/// Checks `nn.dims` against the type it describes: a symbol for each `?`, the extent otherwise.
+static LogicalResult verifyDims(Operation *op, Attribute value, Type type) {
+  auto dims = dyn_cast<ArrayAttr>(value);
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!dims || !tensor || static_cast<int64_t>(dims.size()) != tensor.getRank())
+    return op->emitError("expects '") << NnDialect::getDimsAttrName() << "' to have one entry a dimension of " << type;
+  for (auto [dim, extent] : llvm::zip(dims, tensor.getShape())) {
+    auto symbol = dyn_cast<StringAttr>(dim);
+    auto number = dyn_cast<IntegerAttr>(dim);
+    bool fits = ShapedType::isDynamic(extent) ? symbol && !symbol.empty() : number && number.getValue() == extent;
+    if (!fits)
+      return op->emitError("expects '") << NnDialect::getDimsAttrName() << "' to hold a symbol for each '?' of " << type
+                                        << " and the extent otherwise, got " << dim;
+  }
+  return success();
+}
+
+static LogicalResult verifyBoundaryAttribute(Operation *op, NamedAttribute attribute, Type type) {
+  if (attribute.getName() == NnDialect::getDimsAttrName())
+    return verifyDims(op, attribute.getValue(), type);
+  if (attribute.getName() != NnDialect::getNameAttrName())
+    return op->emitError("expects no attribute ") << attribute.getName() << " on an argument or result";
+  auto name = dyn_cast<StringAttr>(attribute.getValue());
+  if (!name || name.empty())
+    return op->emitError("expects '") << NnDialect::getNameAttrName() << "' to be a name, got "
+                                      << attribute.getValue();
+  return success();
+}
+
+LogicalResult NnDialect::verifyRegionArgAttribute(Operation *op, unsigned, unsigned index, NamedAttribute attribute) {
+  auto function = dyn_cast<FunctionOpInterface>(op);
+  if (!function)
+    return op->emitError("expects a function to hold ") << attribute.getName();
+  return verifyBoundaryAttribute(op, attribute, function.getArgumentTypes()[index]);
+}
+
+LogicalResult NnDialect::verifyRegionResultAttribute(Operation *op, unsigned, unsigned index,
+                                                     NamedAttribute attribute) {
+  auto function = dyn_cast<FunctionOpInterface>(op);
+  if (!function)
+    return op->emitError("expects a function to hold ") << attribute.getName();
+  return verifyBoundaryAttribute(op, attribute, function.getResultTypes()[index]);
+}
