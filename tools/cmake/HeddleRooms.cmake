@@ -15,7 +15,7 @@ endfunction()
 # Leaves out sources that don't exist yet.
 macro(heddle_existing_sources)
   foreach(source IN LISTS ARG_SOURCES)
-    if(NOT EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${source} AND NOT IS_ABSOLUTE ${source})
+    if(NOT source MATCHES "^([$]<|/)" AND NOT EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${source})
       message(WARNING "source to come: ${CMAKE_CURRENT_SOURCE_DIR}/${source}")
       list(REMOVE_ITEM ARG_SOURCES ${source})
     endif()

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "runtime/core/artifact_source.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace heddle::runtime {
+
+namespace {
+
+heddle_status_t io_error(const char *path, const char *what, int number) {
+  return fail(error::H0501, format("%s '%s': %s", what, path, std::strerror(number)));
+}
+
+bool is_text(const char *data, size_t length) {
+  return std::all_of(data, data + length, [](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return byte >= 0x20 ? byte != 0x7f : byte == '\n' || byte == '\r' || byte == '\t';
+  });
+}
+
+} // namespace
+
+artifact_source::~artifact_source() {
+  if (descriptor_ < 0)
+    return;
+  if (data_)
+    munmap(const_cast<std::byte *>(data_), length_);
+  close(descriptor_);
+}
+
+heddle_status_t artifact_source::open_file(const char *path) {
+  context_ = format("in '%s'", path);
+  descriptor_ = open(path, O_RDONLY | O_CLOEXEC);
+  if (descriptor_ < 0)
+    return io_error(path, "cannot open", errno);
+  struct stat info;
+  if (fstat(descriptor_, &info) != 0)
+    return io_error(path, "cannot examine", errno);
+  if (S_ISDIR(info.st_mode))
+    return fail(error::H0501, format("cannot open '%s': it is a folder", path));
+  // Pipes and devices have no length to check against.
+  if (!S_ISREG(info.st_mode))
+    return fail(error::H0501, format("cannot open '%s': it is no regular file", path));
+  if (info.st_size == 0)
+    return fail(error::H0502, "the file is empty", "compile the model again", context_);
+  void *mapping = mmap(nullptr, static_cast<size_t>(info.st_size), PROT_READ, MAP_PRIVATE, descriptor_, 0);
+  if (mapping == MAP_FAILED)
+    return io_error(path, "cannot map", errno);
+  data_ = static_cast<const std::byte *>(mapping);
+  length_ = static_cast<uint64_t>(info.st_size);
+  return nullptr;
+}
+
+void artifact_source::use_memory(const void *data, size_t length) {
+  data_ = static_cast<const std::byte *>(data);
+  length_ = length;
+}
+
+heddle_status_t artifact_source::check_length() const {
+  struct stat info;
+  if (descriptor_ < 0)
+    return nullptr;
+  if (fstat(descriptor_, &info) != 0)
+    return fail(error::H0501, format("cannot examine the artifact: %s", std::strerror(errno)), {}, context_);
+  if (static_cast<uint64_t>(info.st_size) < length_)
+    return fail(error::H0507,
+                format("the artifact shrank from %llu to %llu bytes after it was loaded",
+                       static_cast<unsigned long long>(length_), static_cast<unsigned long long>(info.st_size)),
+                "replace artifacts by renaming a new file over the old one", context_);
+  return nullptr;
+}
+
+std::string recognize_content(const std::byte *data, uint64_t length, std::string *help) {
+  const char *text = reinterpret_cast<const char *>(data);
+  auto starts_with = [&](const char *prefix, size_t prefix_length) {
+    return length >= prefix_length && std::memcmp(text, prefix, prefix_length) == 0;
+  };
+  *help = "compile the model with 'heddle compile MODEL -o OUT' and give the result";
+  if (starts_with("version https://git-lfs", 23)) {
+    *help = "fetch the real file with 'git lfs pull'";
+    return "a Git LFS pointer, not the file it stands for";
+  }
+  // The magic's line end, changed by a transfer in text mode.
+  if (starts_with("HEDDLE\n", 7) || starts_with("HEDDLE\r\r\n", 9)) {
+    *help = "copy it again in binary mode";
+    return "an artifact whose line ends were converted by a transfer in text mode";
+  }
+  if (starts_with("PK\x03\x04", 4))
+    return "a zip archive";
+  if (starts_with("\x1f\x8b", 2))
+    return "gzip-compressed data";
+  if (starts_with("\x7f"
+                  "ELF",
+                  4))
+    return "an ELF program or library";
+  if (is_text(text, std::min<uint64_t>(length, 512)))
+    return "a text file";
+  // An ONNX model starts with field 1, its format version, as a varint.
+  if (length >= 4 && text[0] == 0x08 && text[1] >= 3 && text[1] <= 32)
+    return "probably an ONNX model";
+  return "not an artifact";
+}
+
+} // namespace heddle::runtime

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The bytes of an artifact: a mapped file that is held open, or the caller's memory.
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "runtime/core/status.h"
+
+namespace heddle::runtime {
+
+/// Immutable once opened.
+class artifact_source {
+public:
+  artifact_source() = default;
+  artifact_source(const artifact_source &) = delete;
+  artifact_source &operator=(const artifact_source &) = delete;
+  /// Unmaps a file; the caller's memory isn't touched.
+  ~artifact_source();
+
+  heddle_status_t open_file(const char *path);
+  void use_memory(const void *data, size_t length);
+
+  const std::byte *data() const { return data_; }
+  uint64_t length() const { return length_; }
+  /// File descriptor to map parts of the file from; -1 for memory.
+  int descriptor() const { return descriptor_; }
+  /// "in 'model.heddle'", the context of errors.
+  const std::string &context() const { return context_; }
+
+  /// Fails if the file has become shorter than what is mapped: touching the missing pages would raise SIGBUS.
+  heddle_status_t check_length() const;
+
+private:
+  const std::byte *data_ = nullptr;
+  uint64_t length_ = 0;
+  int descriptor_ = -1;
+  std::string context_ = "in memory";
+};
+
+/// Says what a file that isn't an artifact is: "a zip archive", "a Git LFS pointer" ... and, in |help|, what to do.
+std::string recognize_content(const std::byte *data, uint64_t length, std::string *help);
+
+} // namespace heddle::runtime

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a device offers to the core. The cut is a whole run, not a dispatch: a GPU records all steps of a run into one
+// command buffer and keeps the arena in its own memory, so only the device knows how to walk the steps.
+//
+// A device is a folder below runtime/devices and one line in runtime/devices/registration.cpp.
+
+#pragma once
+
+#include <atomic>
+#include <memory>
+
+#include "runtime/core/artifact_reader.h"
+#include "runtime/core/plan.h"
+
+namespace heddle::runtime {
+
+enum class run_state { idle, running, cancelled };
+
+/// One run, checked and planned. All pointers are valid until run() returns.
+struct run_request {
+  const entry_table *entry;
+  const plan *run_plan;
+  const void *const *inputs;           ///< host memory in the declared types
+  void *const *outputs;                ///< host memory of the planned sizes; never shared with an input
+  const std::atomic<run_state> *state; ///< polled: another thread may set it to cancelled
+  heddle_observer_fn_t observer;       ///< may be null
+  void *observer_user;
+};
+
+/// Memory of one session on a device; serves one run at a time.
+class device_session {
+public:
+  virtual ~device_session() = default;
+  virtual heddle_status_t run(const run_request &request) = 0;
+};
+
+/// An artifact's code and constants, ready on a device. Immutable; sessions of several threads share it.
+class device_program {
+public:
+  virtual ~device_program() = default;
+  /// Null if memory is out.
+  virtual std::unique_ptr<device_session> create_session() const = 0;
+};
+
+/// What a device gets to load a program. |artifact| outlives the program.
+struct load_request {
+  const artifact *loaded;
+  size_t target; ///< index into the artifact's targets
+  heddle_weights_t weights;
+  heddle_thread_pool_t *thread_pool;
+};
+
+/// A kind of device. Instances are static.
+struct device_driver {
+  /// "cpu": the part of a target's name before the colon.
+  const char *name;
+  /// Returns the first of |target|'s features that this machine lacks, or "".
+  const char *(*missing_feature)(const target_table &target);
+  /// Makes the code of a target ready that lacks no feature.
+  heddle_status_t (*load)(const load_request &request, std::unique_ptr<device_program> *out_program);
+};
+
+/// All drivers of this build, null-terminated; the first is the default.
+extern const device_driver *const device_drivers[];
+
+} // namespace heddle::runtime

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "runtime/core/program.h"
+
+#include <cstdint>
+#include <cstring>
+#include <new>
+
+#include <heddle/executable_abi.h>
+
+#include "runtime/core/input_check.h"
+#include "runtime/core/target_selection.h"
+#include "runtime/core/thread_pool.h"
+
+using namespace heddle::runtime;
+
+heddle_program_t::~heddle_program_t() {
+  // The device's code and constants refer to the artifact.
+  device.reset();
+  heddle_thread_pool_release(thread_pool);
+  if (release)
+    release(release_user, const_cast<std::byte *>(loaded.source.data()));
+}
+
+namespace heddle::runtime {
+
+heddle_status_t find_entry(const program_tables &tables, const char *name, const entry_table **out_entry) {
+  std::string list;
+  for (const entry_table &entry : tables.entries) {
+    if (!name || std::strcmp(entry.name, name) == 0) {
+      *out_entry = &entry;
+      return nullptr;
+    }
+    list += (list.empty() ? "" : ", ") + std::string(entry.name);
+  }
+  return fail(error::H0301, name ? format("there is no entry point '%s'", name) : "the artifact has no entry point",
+              list.empty() ? "" : "entry points: " + list);
+}
+
+namespace {
+
+const heddle_program_options_t default_options = {};
+
+/// Takes the thread pool and has the device make the program's target ready.
+heddle_status_t load_on_device(const device_driver &driver, const heddle_program_options_t &options,
+                               heddle_program_t *program) {
+  if (options.thread_pool) {
+    heddle_thread_pool_retain(options.thread_pool);
+    program->thread_pool = options.thread_pool;
+  } else {
+    HEDDLE_RETURN_IF_ERROR(retain_default_thread_pool(&program->thread_pool));
+  }
+  return driver.load({&program->loaded, program->target, options.weights, program->thread_pool}, &program->device);
+}
+
+void describe(const device_driver &driver, size_t selected, heddle_program_t *program) {
+  std::vector<const char *> missing;
+  for (const target_table &target : program->loaded.tables.targets)
+    missing.push_back(is_target_of(target, driver) ? driver.missing_feature(target) : "another device");
+  describe_program(program->loaded, missing, selected, &program->description);
+}
+
+/// Reads the opened artifact and makes it ready.
+heddle_status_t load(const heddle_program_options_t &options, heddle_program_t *program) {
+  if (options.weights != HEDDLE_WEIGHTS_MAP && options.weights != HEDDLE_WEIGHTS_COPY)
+    return fail(error::H0101, format("%d is no way to hold weights", static_cast<int>(options.weights)));
+  const device_driver *driver = nullptr;
+  HEDDLE_RETURN_IF_ERROR(find_driver(options.device, &driver));
+  HEDDLE_RETURN_IF_ERROR(read_artifact(&program->loaded, options.verify_checksums != 0));
+  const program_tables &tables = program->loaded.tables;
+  heddle_status_t selected = select_target(tables, *driver, options.target, &program->target);
+  if (options.inspect_only) {
+    // Any target will do for a description, but only one that can run is in use.
+    describe(*driver, selected ? tables.targets.size() : program->target, program);
+    heddle_status_release(selected);
+    return nullptr;
+  }
+  HEDDLE_RETURN_IF_ERROR(with_context(selected, program->loaded.source.context()));
+  HEDDLE_RETURN_IF_ERROR(with_context(load_on_device(*driver, options, program), program->loaded.source.context()));
+  describe(*driver, program->target, program);
+  return nullptr;
+}
+
+} // namespace
+} // namespace heddle::runtime
+
+heddle_status_t heddle_program_load(const char *path, const heddle_program_options_t *options,
+                                    heddle_program_t **out_program) {
+  if (!path || !out_program)
+    return fail(error::H0101, !path ? "path is null" : "out_program is null");
+  std::unique_ptr<heddle_program_t> program(new (std::nothrow) heddle_program_t);
+  if (!program)
+    return out_of_memory();
+  HEDDLE_RETURN_IF_ERROR(program->loaded.source.open_file(path));
+  HEDDLE_RETURN_IF_ERROR(load(options ? *options : default_options, program.get()));
+  *out_program = program.release();
+  return nullptr;
+}
+
+heddle_status_t heddle_program_load_memory(const void *data, size_t length, heddle_release_fn_t release, void *user,
+                                           const heddle_program_options_t *options, heddle_program_t **out_program) {
+  if (!data || !out_program)
+    return fail(error::H0101, !data ? "data is null" : "out_program is null");
+  if (reinterpret_cast<uintptr_t>(data) % HEDDLE_BUFFER_ALIGNMENT != 0)
+    return fail(error::H0101, format("expects an artifact aligned to %d bytes", HEDDLE_BUFFER_ALIGNMENT));
+  std::unique_ptr<heddle_program_t> program(new (std::nothrow) heddle_program_t);
+  if (!program)
+    return out_of_memory();
+  program->loaded.source.use_memory(data, length);
+  HEDDLE_RETURN_IF_ERROR(load(options ? *options : default_options, program.get()));
+  // Only now: a failure leaves the memory with the caller.
+  program->release = release;
+  program->release_user = user;
+  *out_program = program.release();
+  return nullptr;
+}
+
+void heddle_program_retain(heddle_program_t *program) { program->references.fetch_add(1, std::memory_order_relaxed); }
+
+void heddle_program_release(heddle_program_t *program) {
+  if (program && program->references.fetch_sub(1, std::memory_order_acq_rel) == 1)
+    delete program;
+}
+
+const heddle_program_info_t *heddle_program_info(const heddle_program_t *program) { return &program->description.info; }
+
+heddle_status_t heddle_program_plan(const heddle_program_t *program, const char *entry,
+                                    const heddle_tensor_t *const *inputs, size_t input_count,
+                                    heddle_plan_info_t *out_plan) {
+  if (!program || !out_plan)
+    return fail(error::H0101, !program ? "program is null" : "out_plan is null");
+  const entry_table *found = nullptr;
+  HEDDLE_RETURN_IF_ERROR(find_entry(program->loaded.tables, entry, &found));
+  HEDDLE_RETURN_IF_ERROR(check_inputs(*found, inputs, input_count));
+  plan plan;
+  HEDDLE_RETURN_IF_ERROR(make_plan(program->loaded.tables, *found, program->target, inputs, &plan));
+  *out_plan = {plan.arena_bytes, plan.scratch_bytes, plan.flops, plan.bytes, found->dispatch_count};
+  return nullptr;
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "runtime/core/program_description.h"
+
+#include <unordered_set>
+
+namespace heddle::runtime {
+
+namespace {
+
+void describe_targets(const program_tables &tables, const std::vector<const char *> &missing_features, size_t selected,
+                      program_description *out) {
+  for (size_t i = 0; i < tables.targets.size(); ++i) {
+    const target_table &target = tables.targets[i];
+    out->targets.push_back({target.name, target.features.data(), target.features.size(),
+                            tables.sections[target.section].length, missing_features[i], i == selected});
+  }
+  for (const section_table &section : tables.sections)
+    out->sections.push_back({section.is_code ? "code" : "weights", section.offset, section.length, section.checksum});
+}
+
+void describe_entries(const program_tables &tables, program_description *out) {
+  for (const entry_table &entry : tables.entries) {
+    std::vector<heddle_tensor_info_t> &tensors = out->tensors.emplace_back();
+    for (const input_table &input : entry.inputs)
+      tensors.push_back({input.name, input.type, input.dims.size(), input.dims.data()});
+    for (const output_table &output : entry.outputs)
+      tensors.push_back({output.name, output.type, output.dims.size(), output.dims.data()});
+    const size_t input_count = entry.inputs.size();
+    out->entries.push_back({entry.name, tensors.data(), input_count, tensors.data() + input_count, entry.outputs.size(),
+                            entry.dispatch_count});
+  }
+}
+
+void describe_kernels(const program_tables &tables, program_description *out) {
+  for (const kernel_table &kernel : tables.kernels)
+    out->kernels.push_back({kernel.name, kernel.root, nullptr, 0, 0});
+  out->kernel_nodes.resize(tables.kernels.size());
+  // Several entry points of one model name the same nodes.
+  std::vector<std::unordered_set<std::string>> seen(tables.kernels.size());
+  for (const entry_table &entry : tables.entries)
+    for (const step_table &step : entry.steps)
+      if (const auto *dispatch = std::get_if<dispatch_step>(&step)) {
+        ++out->kernels[dispatch->kernel].dispatch_count;
+        for (const char *node : dispatch->nodes)
+          if (seen[dispatch->kernel].insert(node).second)
+            out->kernel_nodes[dispatch->kernel].push_back(node);
+      }
+  for (size_t i = 0; i < tables.kernels.size(); ++i) {
+    out->kernels[i].nodes = out->kernel_nodes[i].data();
+    out->kernels[i].node_count = out->kernel_nodes[i].size();
+  }
+}
+
+} // namespace
+
+void describe_program(const artifact &artifact, const std::vector<const char *> &missing_features, size_t selected,
+                      program_description *out) {
+  const program_tables &tables = artifact.tables;
+  describe_targets(tables, missing_features, selected, out);
+  describe_entries(tables, out);
+  describe_kernels(tables, out);
+
+  heddle_program_info_t &info = out->info;
+  info.format_version = tables.format_version;
+  info.executable_abi_version = tables.executable_abi_version;
+  info.file_bytes = artifact.source.length();
+  info.program_bytes = tables.program_bytes;
+  for (const constant_table &constant : tables.constants)
+    info.constant_bytes += constant.length;
+  info.producer = tables.producer;
+  info.model = tables.model;
+  info.options = tables.options.data();
+  info.option_count = tables.options.size();
+  info.sections = out->sections.data();
+  info.section_count = out->sections.size();
+  info.targets = out->targets.data();
+  info.target_count = out->targets.size();
+  info.kernels = out->kernels.data();
+  info.kernel_count = out->kernels.size();
+  info.entries = out->entries.data();
+  info.entry_count = out->entries.size();
+}
+
+} // namespace heddle::runtime

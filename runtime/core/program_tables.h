@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The program of an artifact as the runtime works with it: the tables of artifact.fbs after every check, with plain
+// indices and counts. Code that receives these structs trusts all indices in them; only artifact_reader makes them.
+// Strings point into the artifact's FlatBuffer, of which the reader keeps a copy.
+
+#pragma once
+
+#include <cstdint>
+#include <variant>
+#include <vector>
+
+#include <heddle/heddle.h>
+
+namespace heddle::runtime {
+
+struct section_table {
+  bool is_code;
+  uint64_t offset; ///< within the file
+  uint64_t length;
+  uint64_t checksum;
+};
+
+struct target_table {
+  const char *name;
+  std::vector<const char *> features;
+  uint32_t section;
+  std::vector<uint64_t> kernels; ///< virtual addresses in the image, one per kernel
+};
+
+struct constant_table {
+  uint64_t offset; ///< within the file
+  uint64_t length;
+};
+
+struct error_site_table {
+  const char *node;
+  const char *op;
+  const char *what;
+};
+
+struct kernel_table {
+  const char *name;
+  const char *root;
+  uint32_t binding_count;
+  uint32_t size_count;
+};
+
+enum class shape_opcode : uint8_t {
+  constant,
+  input_dim,
+  input_value,
+  add,
+  sub,
+  mul,
+  floor_div,
+  ceil_div,
+  mod,
+  min,
+  max,
+  equal,
+  less,
+  select
+};
+
+/// Defines the slot of its own index from earlier slots; see artifact.fbs.
+struct shape_instruction {
+  int64_t value;
+  uint32_t a, b, c;
+  shape_opcode opcode;
+};
+
+struct shape_check_table {
+  bool is_equal; ///< else: less or equal
+  uint32_t a, b;
+  const char *node;
+  const char *message;
+};
+
+struct input_table {
+  const char *name;
+  heddle_element_type_t type;
+  std::vector<heddle_dimension_t> dims;
+};
+
+/// Dimension |dim| of |input| must equal dimension |first_dim| of |first_input|, where their name occurs first.
+struct shared_dimension {
+  uint32_t input, dim;
+  uint32_t first_input, first_dim;
+};
+
+struct output_table {
+  const char *name;
+  heddle_element_type_t type;
+  std::vector<heddle_dimension_t> dims;
+  std::vector<uint32_t> slots;
+};
+
+/// Arena memory, alive from step |first| to step |last| inclusive.
+struct buffer_table {
+  uint32_t bytes; ///< slot
+  uint32_t first, last;
+};
+
+enum class binding_kind : uint8_t { input, output, constant, buffer };
+struct binding_table {
+  uint32_t index;
+  binding_kind kind;
+};
+
+struct result_table {
+  const char *name;
+  heddle_element_type_t type;
+  std::vector<uint32_t> slots;
+  std::vector<uint8_t> permutation;
+};
+
+/// Slots of a dispatch that depend on the target.
+struct target_dispatch {
+  uint32_t grid, grain, scratch;
+};
+
+struct dispatch_step {
+  uint32_t index; ///< counts the dispatches of its entry
+  uint32_t kernel;
+  std::vector<binding_table> bindings; ///< inputs, then one output per result
+  std::vector<uint32_t> sizes;         ///< slots
+  std::vector<target_dispatch> targets;
+  std::vector<const char *> nodes;
+  std::vector<result_table> results;
+  std::vector<error_site_table> error_sites; ///< what heddle_error_record_t::site points into
+  uint32_t flops, bytes;                     ///< slots
+};
+
+struct store_slots_step {
+  binding_table target;
+  heddle_element_type_t type;
+  std::vector<uint32_t> slots;
+};
+
+struct copy_step {
+  binding_table source, target;
+  uint32_t bytes; ///< slot
+};
+
+using step_table = std::variant<dispatch_step, store_slots_step, copy_step>;
+
+struct entry_table {
+  const char *name;
+  std::vector<input_table> inputs;
+  std::vector<shared_dimension> shared_dims;
+  std::vector<output_table> outputs;
+  std::vector<shape_instruction> shape_program;
+  std::vector<shape_check_table> checks;
+  std::vector<buffer_table> buffers;
+  std::vector<step_table> steps;
+  uint32_t dispatch_count;
+};
+
+struct program_tables {
+  uint32_t format_version;
+  uint32_t executable_abi_version;
+  uint64_t program_bytes; ///< length of the FlatBuffer
+  const char *producer;
+  const char *model;
+  std::vector<heddle_option_info_t> options;
+  std::vector<section_table> sections;
+  std::vector<target_table> targets; ///< best first
+  std::vector<constant_table> constants;
+  std::vector<kernel_table> kernels;
+  std::vector<entry_table> entries;
+};
+
+} // namespace heddle::runtime

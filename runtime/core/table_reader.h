@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What the readers of all FlatBuffer tables share: null-safe access, index checks, and a budget for what they copy.
+
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <flatbuffers/flatbuffers.h>
+
+#include "runtime/core/program_tables.h"
+#include "runtime/core/status.h"
+#include "runtime/include/heddle/artifact_generated.h"
+
+namespace heddle::runtime {
+
+/// Counts and strings that a writer left out are empty.
+template <typename T> size_t count(const flatbuffers::Vector<T> *vector) { return vector ? vector->size() : 0; }
+inline const char *text(const flatbuffers::String *string) { return string ? string->c_str() : ""; }
+
+/// Reads tables on behalf of one artifact.
+class table_reader {
+public:
+  /// |program_bytes| is the FlatBuffer's length.
+  explicit table_reader(uint64_t program_bytes) : budget_(16 * program_bytes) {}
+
+  heddle_status_t read_program(const fb::Program &program, uint64_t file_length, program_tables *out);
+
+private:
+  heddle_status_t read_sections(const fb::Program &program, uint64_t file_length);
+  heddle_status_t read_target(const fb::Target *target);
+  heddle_status_t read_constant(const fb::Constant *constant);
+  heddle_status_t read_kernel(const fb::Kernel *kernel);
+
+  heddle_status_t read_entry(const fb::Entry *entry);
+  heddle_status_t read_inputs(const fb::Entry &entry, entry_table *out);
+  static void find_shared_dims(entry_table *entry);
+  heddle_status_t read_outputs(const fb::Entry &entry, entry_table *out);
+  heddle_status_t read_dims(const flatbuffers::Vector<flatbuffers::Offset<fb::Dimension>> *dims, const char *tensor,
+                            std::vector<heddle_dimension_t> *out);
+  heddle_status_t read_shape_program(const fb::Entry &entry, entry_table *out);
+  heddle_status_t read_checks(const fb::Entry &entry, entry_table *out);
+  heddle_status_t read_buffers(const fb::Entry &entry, entry_table *out);
+  heddle_status_t read_steps(const fb::Entry &entry, entry_table *out);
+  heddle_status_t read_dispatch(const fb::Dispatch &dispatch, size_t step, entry_table *out);
+  heddle_status_t read_dispatch_bindings(const fb::Dispatch &dispatch, size_t step, const entry_table &entry,
+                                         dispatch_step *out);
+  heddle_status_t read_dispatch_targets(const fb::Dispatch &dispatch, size_t step, const entry_table &entry,
+                                        dispatch_step *table);
+  heddle_status_t read_results(const fb::Dispatch &dispatch, const entry_table &entry, dispatch_step *out);
+  heddle_status_t read_store_slots(const fb::StoreSlots &store, size_t step, entry_table *out);
+  heddle_status_t read_copy(const fb::Copy &copy, size_t step, entry_table *out);
+  /// |is_written| asks for memory that a step may write.
+  heddle_status_t read_binding(const fb::Binding *binding, bool is_written, size_t step, const entry_table &entry,
+                               binding_table *out);
+  heddle_status_t read_slots(const flatbuffers::Vector<uint32_t> *slots, const entry_table &entry,
+                             std::vector<uint32_t> *out);
+
+  heddle_status_t check_slot(uint32_t slot, const entry_table &entry) const;
+  heddle_status_t read_strings(const flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>> *strings,
+                               std::vector<const char *> *out);
+
+  /// Accounts for |elements| of |size| bytes about to be copied. A FlatBuffer may refer to one vector from many tables;
+  /// without a budget a small file could ask for any amount of memory.
+  heddle_status_t charge(size_t elements, size_t size);
+
+  program_tables *tables_ = nullptr;
+  uint64_t budget_;
+};
+
+/// Returns whether |value| is one of the element types.
+inline bool is_element_type(fb::ElementType value) { return value <= fb::ElementType::boolean; }
+
+} // namespace heddle::runtime

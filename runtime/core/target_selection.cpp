@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "runtime/core/target_selection.h"
+
+#include <cstring>
+
+namespace heddle::runtime {
+
+namespace {
+
+/// A file name may be anything; quoted, it can be pasted into a shell.
+std::string quote(const std::string &text) {
+  if (text.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/") == std::string::npos)
+    return text;
+  std::string quoted = "'";
+  for (char c : text)
+    quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+std::string recompile_help(const program_tables &tables, const device_driver &driver) {
+  const std::string model = *tables.model ? tables.model : "MODEL";
+  return "compile it for this machine: heddle compile " + quote(model) + " --target " + driver.name + " -o OUT";
+}
+
+std::string list_targets(const program_tables &tables) {
+  std::string list;
+  for (const target_table &target : tables.targets)
+    list += (list.empty() ? "" : ", ") + std::string(target.name);
+  return list.empty() ? "none" : list;
+}
+
+heddle_status_t select_named(const program_tables &tables, const device_driver &driver, const char *name,
+                             size_t *out_target) {
+  for (size_t i = 0; i < tables.targets.size(); ++i) {
+    const target_table &target = tables.targets[i];
+    if (std::strcmp(target.name, name) != 0)
+      continue;
+    if (!is_target_of(target, driver))
+      return fail(error::H0403, format("target '%s' is not for device '%s'", name, driver.name));
+    const char *missing = driver.missing_feature(target);
+    if (*missing)
+      return fail(error::H0402, format("target '%s' needs %s, which this CPU lacks", name, missing),
+                  recompile_help(tables, driver));
+    *out_target = i;
+    return nullptr;
+  }
+  return fail(error::H0403, format("the artifact has no target '%s'", name), "it has: " + list_targets(tables));
+}
+
+} // namespace
+
+heddle_status_t find_driver(const char *name, const device_driver **out_driver) {
+  std::string list;
+  for (const device_driver *const *driver = device_drivers; *driver; ++driver) {
+    if (!name || !*name || std::strcmp((*driver)->name, name) == 0) {
+      *out_driver = *driver;
+      return nullptr;
+    }
+    list += (list.empty() ? "" : ", ") + std::string((*driver)->name);
+  }
+  return fail(error::H0401, format("there is no device '%s'", name), "devices here: " + list);
+}
+
+bool is_target_of(const target_table &target, const device_driver &driver) {
+  const size_t length = std::strlen(driver.name);
+  return std::strncmp(target.name, driver.name, length) == 0 &&
+         (target.name[length] == ':' || target.name[length] == '\0');
+}
+
+heddle_status_t select_target(const program_tables &tables, const device_driver &driver, const char *name,
+                              size_t *out_target) {
+  if (name && *name)
+    return select_named(tables, driver, name, out_target);
+  std::string reasons;
+  for (size_t i = 0; i < tables.targets.size(); ++i) {
+    const target_table &target = tables.targets[i];
+    if (!is_target_of(target, driver))
+      continue;
+    const char *missing = driver.missing_feature(target);
+    if (!*missing) {
+      *out_target = i;
+      return nullptr;
+    }
+    reasons += format("%starget '%s' needs %s", reasons.empty() ? "" : ", ", target.name, missing);
+  }
+  if (reasons.empty())
+    return fail(
+        error::H0402,
+        format("the artifact has no target for device '%s'; it has: %s", driver.name, list_targets(tables).c_str()),
+        recompile_help(tables, driver));
+  return fail(error::H0402, "this CPU can't run the artifact: " + reasons, recompile_help(tables, driver));
+}
+
+} // namespace heddle::runtime

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "runtime/core/tensor.h"
+
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <new>
+
+#include "runtime/core/checked_math.h"
+
+namespace heddle::runtime {
+
+namespace {
+
+/// A tensor of that shape, still without data.
+heddle_status_t create_shape(heddle_element_type_t type, size_t rank, const int64_t *dims,
+                             heddle_tensor_t **out_tensor) {
+  const size_t element_size = heddle_element_type_size(type);
+  if (element_size == 0)
+    return fail(error::H0101, format("%d is no element type", static_cast<int>(type)));
+  if (rank > HEDDLE_MAX_RANK)
+    return fail(error::H0101, format("expects at most %d dimensions, got %zu", HEDDLE_MAX_RANK, rank));
+  if (rank != 0 && !dims)
+    return fail(error::H0101, "dims is null");
+  int64_t elements = 0;
+  int64_t bytes = 0;
+  if (!checked_product(dims, rank, &elements) || !checked_mul(elements, static_cast<int64_t>(element_size), &bytes))
+    return fail(error::H0101, format("%s is no shape of a tensor: a dimension is negative or the size overflows",
+                                     format_dims(dims, rank).c_str()));
+  auto *tensor = new (std::nothrow) heddle_tensor_t;
+  if (!tensor)
+    return out_of_memory();
+  tensor->type = type;
+  tensor->rank = rank;
+  if (rank != 0)
+    std::memcpy(tensor->dims, dims, rank * sizeof(int64_t));
+  tensor->element_count = static_cast<size_t>(elements);
+  tensor->byte_length = static_cast<size_t>(bytes);
+  *out_tensor = tensor;
+  return nullptr;
+}
+
+} // namespace
+
+heddle_status_t create_unset_tensor(heddle_element_type_t type, size_t rank, const int64_t *dims,
+                                    heddle_tensor_t **out_tensor) {
+  heddle_tensor_t *created = nullptr;
+  HEDDLE_RETURN_IF_ERROR(create_shape(type, rank, dims, &created));
+  std::unique_ptr<heddle_tensor_t> tensor(created);
+  if (!tensor->owned.reserve(tensor->byte_length))
+    return fail(error::H0313, format("not enough memory for a tensor of %zu bytes", tensor->byte_length));
+  tensor->data = tensor->owned.data();
+  *out_tensor = tensor.release();
+  return nullptr;
+}
+
+} // namespace heddle::runtime
+
+using namespace heddle::runtime;
+
+heddle_status_t heddle_tensor_create(heddle_element_type_t type, size_t rank, const int64_t *dims,
+                                     heddle_tensor_t **out_tensor) {
+  if (!out_tensor)
+    return fail(error::H0101, "out_tensor is null");
+  HEDDLE_RETURN_IF_ERROR(create_unset_tensor(type, rank, dims, out_tensor));
+  std::memset((*out_tensor)->data, 0, (*out_tensor)->byte_length);
+  return nullptr;
+}
+
+heddle_status_t heddle_tensor_wrap(heddle_element_type_t type, size_t rank, const int64_t *dims, void *data,
+                                   size_t byte_length, heddle_release_fn_t release, void *user,
+                                   heddle_tensor_t **out_tensor) {
+  if (!out_tensor)
+    return fail(error::H0101, "out_tensor is null");
+  heddle_tensor_t *created = nullptr;
+  HEDDLE_RETURN_IF_ERROR(create_shape(type, rank, dims, &created));
+  std::unique_ptr<heddle_tensor_t> tensor(created);
+  if (byte_length < tensor->byte_length)
+    return fail(error::H0101, format("a tensor of %s %s needs %zu bytes, got %zu", heddle_element_type_name(type),
+                                     format_dims(dims, rank).c_str(), tensor->byte_length, byte_length));
+  if (!data && byte_length != 0)
+    return fail(error::H0101, "data is null");
+  // Kernels load whole elements; a misaligned one would be slow on some CPUs and fault on others.
+  if (reinterpret_cast<uintptr_t>(data) % heddle_element_type_size(type) != 0)
+    return fail(error::H0101,
+                format("data isn't aligned to its element size of %zu bytes", heddle_element_type_size(type)));
+  if (!data && !tensor->owned.reserve(0)) // a tensor without elements has an address all the same
+    return out_of_memory();
+  tensor->data = data ? data : tensor->owned.data();
+  tensor->release = release;
+  tensor->user = user;
+  *out_tensor = tensor.release();
+  return nullptr;
+}
+
+void heddle_tensor_retain(heddle_tensor_t *tensor) { tensor->references.fetch_add(1, std::memory_order_relaxed); }
+
+void heddle_tensor_release(heddle_tensor_t *tensor) {
+  if (!tensor || tensor->references.fetch_sub(1, std::memory_order_acq_rel) != 1)
+    return;
+  if (tensor->release)
+    tensor->release(tensor->user, tensor->data);
+  delete tensor;
+}
+
+heddle_element_type_t heddle_tensor_type(const heddle_tensor_t *tensor) { return tensor->type; }
+size_t heddle_tensor_rank(const heddle_tensor_t *tensor) { return tensor->rank; }
+const int64_t *heddle_tensor_dims(const heddle_tensor_t *tensor) { return tensor->dims; }
+void *heddle_tensor_data(const heddle_tensor_t *tensor) { return tensor->data; }
+size_t heddle_tensor_element_count(const heddle_tensor_t *tensor) { return tensor->element_count; }
+size_t heddle_tensor_byte_length(const heddle_tensor_t *tensor) { return tensor->byte_length; }

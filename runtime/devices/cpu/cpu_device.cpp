@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "runtime/devices/cpu/cpu_device.h"
+
+#include <cstring>
+#include <new>
+
+#include <heddle/executable_abi.h>
+
+#include "runtime/core/checked_math.h"
+#include "runtime/devices/cpu/cpu_executor.h"
+#include "runtime/devices/cpu/cpu_features.h"
+#include "runtime/devices/cpu/perf_map.h"
+
+namespace heddle::runtime::cpu {
+
+/// Constants keep the file's bytes and their alignment; only their place changes.
+heddle_status_t cpu_program::copy_constants(const artifact &loaded) {
+  uint64_t total = 0;
+  for (const constant_table &constant : tables_->constants)
+    // Each is at most as long as the file, but they may overlap, so the sum is checked.
+    if (__builtin_add_overflow(total, align_up(constant.length, HEDDLE_BUFFER_ALIGNMENT), &total))
+      return damaged("its constants are larger than memory");
+  if (!copied_constants_.reserve(total))
+    return fail(error::H0313,
+                format("not enough memory to copy %llu bytes of weights", static_cast<unsigned long long>(total)),
+                "load the artifact with mapped weights");
+  std::byte *next = copied_constants_.data();
+  for (const constant_table &constant : tables_->constants) {
+    std::memcpy(next, loaded.source.data() + constant.offset, constant.length);
+    constants_.push_back(next);
+    next += align_up(constant.length, HEDDLE_BUFFER_ALIGNMENT);
+  }
+  return nullptr;
+}
+
+heddle_status_t cpu_program::load(const load_request &request) {
+  const artifact &loaded = *request.loaded;
+  tables_ = &loaded.tables;
+  pool_ = &request.thread_pool->pool;
+  const target_table &target = tables_->targets[request.target];
+  const section_table &section = tables_->sections[target.section];
+  HEDDLE_RETURN_IF_ERROR(image_.load(loaded.source, section));
+  for (size_t i = 0; i < target.kernels.size(); ++i) {
+    const void *address = image_.code_address(target.kernels[i]);
+    if (!address)
+      return damaged(format("kernel '%s' lies outside the code of target '%s'", tables_->kernels[i].name, target.name));
+    kernels_.push_back(reinterpret_cast<heddle_kernel_fn_t>(const_cast<void *>(address)));
+  }
+  write_perf_map(*tables_, target, image_);
+  if (request.weights == HEDDLE_WEIGHTS_COPY)
+    return copy_constants(loaded);
+  for (const constant_table &constant : tables_->constants)
+    constants_.push_back(loaded.source.data() + constant.offset);
+  return nullptr;
+}
+
+std::unique_ptr<device_session> cpu_program::create_session() const {
+  return std::unique_ptr<device_session>(new (std::nothrow) cpu_executor(*this));
+}
+
+namespace {
+
+heddle_status_t load_program(const load_request &request, std::unique_ptr<device_program> *out_program) {
+  std::unique_ptr<cpu_program> program(new (std::nothrow) cpu_program);
+  if (!program)
+    return out_of_memory();
+  HEDDLE_RETURN_IF_ERROR(program->load(request));
+  *out_program = std::move(program);
+  return nullptr;
+}
+
+const char *missing_feature(const target_table &target) {
+  for (const char *feature : target.features)
+    if (!has_feature(feature))
+      return feature;
+  return "";
+}
+
+} // namespace
+
+const device_driver driver = {"cpu", missing_feature, load_program};
+
+} // namespace heddle::runtime::cpu

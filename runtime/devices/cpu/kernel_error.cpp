@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "runtime/devices/cpu/kernel_error.h"
+
+namespace heddle::runtime::cpu {
+
+heddle_status_t kernel_failure(const dispatch_step &dispatch, const char *kernel, int32_t code,
+                               const heddle_error_record_t &record) {
+  if (record.site < 0 || static_cast<uint64_t>(record.site) >= dispatch.error_sites.size())
+    return fail(error::H0901, format("kernel '%s' failed with code %d at unknown site %lld", kernel, code,
+                                     static_cast<long long>(record.site)));
+  const error_site_table &site = dispatch.error_sites[static_cast<size_t>(record.site)];
+  const std::string context = *site.op ? format("op %s", site.op) : "";
+  const char *what = *site.what ? site.what : "index";
+  switch (code) {
+  case HEDDLE_KERNEL_INDEX_OUT_OF_RANGE:
+    return fail(error::H0309,
+                format("node '%s': %s %lld is out of range, expects %lld to %lld", site.node, what,
+                       static_cast<long long>(record.value), static_cast<long long>(-record.limit),
+                       static_cast<long long>(record.limit - 1)),
+                {}, context);
+  case HEDDLE_KERNEL_DIVISION_BY_ZERO:
+    return fail(error::H0310, format("node '%s': integer division by zero", site.node), {}, context);
+  default:
+    return fail(error::H0901, format("kernel '%s' failed with unknown code %d in node '%s'", kernel, code, site.node));
+  }
+}
+
+} // namespace heddle::runtime::cpu

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The fixed header at the start of every artifact file, for its one writer and its one reader. artifact.fbs describes
+// what follows it. All numbers are little-endian.
+
+#ifndef HEDDLE_ARTIFACT_FORMAT_H
+#define HEDDLE_ARTIFACT_FORMAT_H
+
+#include <stdint.h>
+
+/// Raised with any change of this header's layout or of a table's meaning in artifact.fbs; a reader takes no other.
+#define HEDDLE_ARTIFACT_FORMAT_VERSION 1
+
+/// The first eight bytes. A transfer in text mode changes "\r\n", which a reader then recognises.
+#define HEDDLE_ARTIFACT_MAGIC "HEDDLE\r\n"
+
+/// Alignment in bytes of sections within the file: the largest page size of the CPUs we compile for.
+#define HEDDLE_SECTION_ALIGNMENT 65536
+
+/// Alignment in bytes of the FlatBuffer within the file.
+#define HEDDLE_PROGRAM_ALIGNMENT 64
+
+/// "None" wherever a `uint` index of artifact.fbs is optional.
+#define HEDDLE_NO_INDEX 0xFFFFFFFFu
+
+typedef struct heddle_artifact_header_t {
+  char magic[8];                   ///< HEDDLE_ARTIFACT_MAGIC without its terminator
+  uint32_t format_version;         ///< HEDDLE_ARTIFACT_FORMAT_VERSION
+  uint32_t executable_abi_version; ///< HEDDLE_EXECUTABLE_ABI_VERSION
+  uint64_t file_length;            ///< of the whole file, in bytes
+  uint64_t program_offset;         ///< of the FlatBuffer
+  uint64_t program_length;
+  uint64_t program_checksum; ///< XXH64, seed 0, of the FlatBuffer
+  uint8_t zero[16];
+} heddle_artifact_header_t;
+
+#ifdef __cplusplus
+static_assert(sizeof(heddle_artifact_header_t) == 64, "layout is part of the format");
+#endif
+
+#endif // HEDDLE_ARTIFACT_FORMAT_H
