@@ -10,9 +10,6 @@
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
-#define GET_OP_CLASSES
-#include "dialects/attn/AttnOps.h.inc"
-
 namespace heddle::attn {
 
 /// The order of region and map dimensions: (b, n, q, kv, d), and (b, n, q, kv) for captures.
@@ -25,5 +22,8 @@ mlir::AffineMap getBsndMap(mlir::MLIRContext *context, Dimension sequence);
 mlir::AffineMap getBnsdMap(mlir::MLIRContext *context, Dimension sequence);
 
 } // namespace heddle::attn
+
+#define GET_OP_CLASSES
+#include "dialects/attn/AttnOps.h.inc"
 
 #endif // HEDDLE_DIALECTS_ATTN_ATTNOPS_H

@@ -38,12 +38,38 @@ defvar Attn_Attributes = (ins
   DefaultValuedAttr<Attn_FullyMaskedAttr, "FullyMasked::Literal">:$fully_masked);
 
 class Attn_SdpaBaseOp<string mnemonic, list<Trait> traits> : Op<Attn_Dialect, mnemonic, !listconcat([
-    Pure, AttrSizedOperandSegments, DeclareOpInterfaceMethods<Attn_AttentionInterface, [
-      "getQueryMapOrDefault", "getKeyMapOrDefault", "getValueMapOrDefault", "getOutputMapOrDefault",
-      "getScoreCaptureMapList", "getMaskCaptureMapList"]>], traits)> {
+    Pure, AttrSizedOperandSegments, Attn_AttentionInterface], traits)> {
   let regions = (region MaxSizedRegion<1>:$score, MaxSizedRegion<1>:$mask);
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::AffineMap getQueryMapOrDefault();
+    ::mlir::AffineMap getKeyMapOrDefault();
+    ::mlir::AffineMap getValueMapOrDefault();
+    ::mlir::AffineMap getOutputMapOrDefault();
+    ::llvm::SmallVector<::mlir::AffineMap> getScoreCaptureMapList();
+    ::llvm::SmallVector<::mlir::AffineMap> getMaskCaptureMapList();
+  }];
+  let extraClassDefinition = [{
+    ::mlir::AffineMap $cppClass::getQueryMapOrDefault() {
+      return getQueryMap() ? *getQueryMap() : ::heddle::attn::getBsndMap(getContext(), ::heddle::attn::kQuery);
+    }
+    ::mlir::AffineMap $cppClass::getKeyMapOrDefault() {
+      return getKeyMap() ? *getKeyMap() : ::heddle::attn::getBsndMap(getContext(), ::heddle::attn::kKey);
+    }
+    ::mlir::AffineMap $cppClass::getValueMapOrDefault() {
+      return getValueMap() ? *getValueMap() : ::heddle::attn::getBsndMap(getContext(), ::heddle::attn::kKey);
+    }
+    ::mlir::AffineMap $cppClass::getOutputMapOrDefault() {
+      return getOutputMap() ? *getOutputMap() : ::heddle::attn::getBsndMap(getContext(), ::heddle::attn::kQuery);
+    }
+    ::llvm::SmallVector<::mlir::AffineMap> $cppClass::getScoreCaptureMapList() {
+      return ::llvm::to_vector(getScoreCaptureMaps().getAsValueRange<::mlir::AffineMapAttr>());
+    }
+    ::llvm::SmallVector<::mlir::AffineMap> $cppClass::getMaskCaptureMapList() {
+      return ::llvm::to_vector(getMaskCaptureMaps().getAsValueRange<::mlir::AffineMapAttr>());
+    }
+  }];
 }
 
 def Attn_SdpaOp : Attn_SdpaBaseOp<"sdpa", [AttrSizedResultSegments]> {
@@ -199,6 +225,11 @@ class Attn_StateOp<string mnemonic, list<Trait> traits> : Op<Attn_Dialect, mnemo
   let extraClassDeclaration = [{
     /// Where element (b, n, q, kv, d) of the accumulator lies.
     ::mlir::AffineMap getOutputMapOrDefault();
+  }];
+  let extraClassDefinition = [{
+    ::mlir::AffineMap $cppClass::getOutputMapOrDefault() {
+      return getOutputMap() ? *getOutputMap() : ::heddle::attn::getBsndMap(getContext(), ::heddle::attn::kQuery);
+    }
   }];
 }
 
