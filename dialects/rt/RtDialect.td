@@ -17,7 +17,6 @@ def Rt_Dialect : Dialect {
     (runtime/include/heddle/artifact.fbs), so that writing the artifact holds no logic.
   }];
   let useDefaultTypePrinterParser = 1;
-  let useDefaultAttributePrinterParser = 1;
 }
 
 #endif // HEDDLE_DIALECTS_RT_RTDIALECT_TD
