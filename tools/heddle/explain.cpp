@@ -46,19 +46,16 @@ public:
 
   Exit run() override {
     require(code, "CODE");
-    std::vector<std::string> known;
     for (const Explanation &explanation : explanations) {
       if (code == "all")
         std::printf("%s  %s\n", explanation.code, explanation.summary);
       else if (lowered(explanation.code) == lowered(code))
         return print(explanation);
-      known.push_back(explanation.code);
     }
     if (code == "all")
       return Exit::Fine;
-    std::string nearest = nearestName(code, known);
-    fail(Exit::Usage, "H0117", "there is no error code '" + code + "'", {},
-         nearest.empty() ? "heddle explain all lists them" : "did you mean '" + nearest + "'?");
+    // No guess here: a code that looks alike means something else.
+    fail(Exit::Usage, "H0117", "there is no error code '" + code + "'", {}, "heddle explain all lists them");
   }
 
 private:

@@ -14,24 +14,6 @@
 
 namespace heddle::cli {
 
-std::vector<std::unique_ptr<Command>> makeCommands() {
-  std::vector<std::unique_ptr<Command>> commands;
-  commands.push_back(makeCompileCommand());
-  commands.push_back(makeRunCommand());
-  commands.push_back(makeBenchCommand());
-  commands.push_back(makeVerifyCommand());
-  commands.push_back(makeInspectCommand());
-  commands.push_back(makeDevicesCommand());
-  commands.push_back(makeExplainCommand());
-  return commands;
-}
-
-void Command::require(const std::string &value, const char *argument) const {
-  if (value.empty())
-    fail(Exit::Usage, "H0119", "heddle " + options.command() + " expects " + argument, {},
-         "usage: heddle " + options.command() + " " + options.usageText());
-}
-
 static void printHelp(std::FILE *stream, const std::vector<std::unique_ptr<Command>> &commands) {
   std::fputs("usage: heddle COMMAND [arguments]\n\n"
              "Compiles Transformer models ahead of time and runs what it made.\n\ncommands:\n",

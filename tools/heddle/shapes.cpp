@@ -91,9 +91,14 @@ std::vector<int64_t> ShapeBindings::shapeOf(size_t index) const {
   if (auto found = shapes.find(index); found != shapes.end())
     return found->second;
   std::set<std::string> leading;
-  for (size_t i = 0; i < entry.input_count; ++i)
-    if (entry.inputs[i].rank > 0)
-      leading.insert(entry.inputs[i].dims[0].symbol);
+  int64_t batch = 1;
+  for (size_t i = 0; i < entry.input_count; ++i) {
+    if (entry.inputs[i].rank == 0)
+      continue;
+    auto bound = symbols.find(entry.inputs[i].dims[0].symbol);
+    if (leading.insert(entry.inputs[i].dims[0].symbol).second && bound != symbols.end())
+      batch = bound->second;
+  }
 
   std::vector<int64_t> dims;
   const heddle_tensor_info_t &input = entry.inputs[index];
@@ -103,7 +108,7 @@ std::vector<int64_t> ShapeBindings::shapeOf(size_t index) const {
     bool isBatch = symbol.empty() ? i == 0 : leading.count(symbol) != 0;
     dims.push_back(input.dims[i].value >= 0 ? input.dims[i].value
                    : bound != symbols.end() ? bound->second
-                   : isBatch                ? 1
+                   : isBatch                ? batch
                                             : 128);
   }
   return dims;

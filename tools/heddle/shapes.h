@@ -12,8 +12,8 @@
 
 namespace heddle::cli {
 
-/// Sizes for the inputs of one entry point. Sizes that nothing fixes are 1 for a batch (a dimension that leads some
-/// input) and 128 for any other.
+/// Sizes for the inputs of one entry point. Sizes that nothing fixes are those of another batch, else 1, for a batch (a
+/// dimension that leads some input: exporters name one batch differently in each input), and 128 for any other.
 class ShapeBindings {
 public:
   explicit ShapeBindings(const heddle_entry_info_t &entry) : entry(entry) {}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Every error code that the tree mentions has exactly one explanation, and every explained code of the command is used.
+
+#include "compiler/support/ErrorCodes.h"
+#include "tools/heddle/error_codes.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <heddle/error_codes.h>
+#include <map>
+#include <regex>
+#include <set>
+#include <sstream>
+
+namespace heddle::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<std::string> listedCodes() {
+  return {
+#define HEDDLE_CODE(code, summary, explanation) #code,
+      HEDDLE_TOOL_ERROR_CODES(HEDDLE_CODE) HEDDLE_RUNTIME_ERROR_CODES(HEDDLE_CODE)
+          HEDDLE_COMPILER_ERROR_CODES(HEDDLE_CODE)
+#undef HEDDLE_CODE
+  };
+}
+
+/// The codes in the sources of |room|, with a file that has each; lists of codes don't count.
+std::map<std::string, std::string> codesIn(const std::string &room) {
+  static const std::regex code("\\bH0[0-9]{3}\\b");
+  static const std::set<std::string> lists = {"error_codes.h", "ErrorCodes.h"}, kinds = {".h", ".cpp", ".td", ".py"};
+  std::map<std::string, std::string> found;
+  for (const fs::directory_entry &file :
+       fs::recursive_directory_iterator(fs::path(std::getenv("HEDDLE_SOURCE_DIR")) / room)) {
+    if (!file.is_regular_file() || lists.count(file.path().filename()) || !kinds.count(file.path().extension()))
+      continue;
+    std::stringstream text;
+    text << std::ifstream(file.path()).rdbuf();
+    std::string content = text.str();
+    for (std::sregex_iterator match(content.begin(), content.end(), code), end; match != end; ++match)
+      found.emplace(match->str(), file.path().string());
+  }
+  return found;
+}
+
+TEST(ErrorCodes, AreListedOnce) {
+  std::set<std::string> seen;
+  for (const std::string &code : listedCodes())
+    EXPECT_TRUE(seen.insert(code).second) << code << " is listed twice";
+}
+
+TEST(ErrorCodes, AreAllExplained) {
+  std::vector<std::string> listed = listedCodes();
+  std::set<std::string> known(listed.begin(), listed.end());
+  for (const char *room : {"tools/heddle", "runtime", "compiler", "dialects"})
+    for (const auto &[code, file] : codesIn(room))
+      EXPECT_TRUE(known.count(code)) << code << " in " << file << " has no explanation";
+}
+
+TEST(ErrorCodes, OfTheCommandAreAllUsed) {
+  std::map<std::string, std::string> used = codesIn("tools/heddle");
+#define HEDDLE_CODE(code, summary, explanation) EXPECT_TRUE(used.count(#code)) << #code << " is never reported";
+  HEDDLE_TOOL_ERROR_CODES(HEDDLE_CODE)
+#undef HEDDLE_CODE
+}
+
+} // namespace
+} // namespace heddle::cli
