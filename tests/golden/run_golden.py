@@ -5,8 +5,8 @@
     run_golden.py [--update] [--artifacts] HEDDLE FILE.golden
 
 A case is a line `$ command`, run by bash in a folder with the files of fixtures.py, then what must come: lines of
-standard output after `| `, lines of standard error as they are, `exit N`. `# ` starts a comment. --artifacts compiles the artifacts that cases speak of. --update writes what
-did come into the file, to be read before it is committed.
+standard output after `| `, lines of standard error as they are, `exit N`. `# ` starts a comment. --artifacts compiles
+the artifacts that cases speak of. --update writes what did come into the file, to be read before it is committed.
 """
 
 import argparse
