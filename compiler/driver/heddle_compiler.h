@@ -21,7 +21,9 @@ extern "C" {
 /// Raised when a struct below changes.
 #define HEDDLE_COMPILER_API_VERSION 1
 
-/// Called as phases pass, from the calling thread: |phase| is one of the phase names, |done| of |total| units.
+/// Called as phases pass, from the calling thread: |phase| is one of the phase names, |done| of |total| units. First it
+/// is called with |total| 0: then |phase| is a line to show as it is, which says what was chosen ("target cpu:znver3
+/// (avx2, fma), 2 threads").
 typedef void (*heddle_compiler_progress_fn_t)(void *user, const char *phase, size_t done, size_t total);
 
 /// What `heddle compile` asks for. Strings stay the caller's. Zero-initialise; null or 0 means the default.
