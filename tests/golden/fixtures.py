@@ -76,6 +76,7 @@ def make_damaged_models(folder):
 def make_arrays(folder):
     np.save(folder / "ids.npy", np.array([[1, 2, 3]]))
     np.save(folder / "ids32.npy", np.array([[1, 2, 3]], dtype=np.int32))
+    np.save(folder / "big_ids.npy", np.array([[1, 10, 3]]))
     np.save(folder / "floats.npy", np.zeros((1, 3), dtype=np.float32))
     np.save(folder / "flat.npy", np.zeros(8, dtype=np.int64))
     np.save(folder / "bias.npy", np.zeros((1, 3, 4), dtype=np.float32))

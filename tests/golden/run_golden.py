@@ -20,9 +20,13 @@ import tempfile
 import fixtures
 
 
+# What cases may call besides `heddle`: the C API's driver.
+PRELUDE = f'c_api() {{ "{sys.executable}" -B "{pathlib.Path(__file__).with_name("c_api.py")}" "$@"; }}\n'
+
+
 def run(command, folder, environment):
     """The lines that a case should have, for COMMAND as it is."""
-    result = subprocess.run(["bash", "-c", command], cwd=folder, env=environment, capture_output=True, text=True,
+    result = subprocess.run(["bash", "-c", PRELUDE + command], cwd=folder, env=environment, capture_output=True, text=True,
                             stdin=subprocess.DEVNULL, timeout=120)
     lines = ["| " + line if line else "|" for line in result.stdout.splitlines()]
     lines += [line.rstrip() for line in result.stderr.splitlines()]
@@ -56,7 +60,8 @@ def main():
         # Nothing of the caller's environment may change a message; sanitizers keep their options.
         environment = {key: value for key, value in os.environ.items() if key.endswith("SAN_OPTIONS")}
         environment.update(PATH=f"{options.heddle.parent}:/usr/bin:/bin", HOME=str(folder), LC_ALL="C",
-                           XDG_CACHE_HOME=f"{folder}/cache", HEDDLE_THREADS="2")
+                           XDG_CACHE_HOME=f"{folder}/cache", HEDDLE_THREADS="2",
+                           HEDDLE_LIBRARY=str(options.heddle.parent.parent / "lib" / "libheddle.so"))
         fixtures.make(folder)
         if options.artifacts:
             subprocess.run([options.heddle, "compile", "model.onnx", "-o", "model.heddle"], cwd=folder,

@@ -96,6 +96,7 @@ public:
     options.flag("--json", json, "print JSON with all samples");
     options.flag("--csv", csv, "print CSV");
     execution.declare(options);
+    execution.declareWeights(options);
   }
 
   Exit run() override {

@@ -13,6 +13,9 @@ namespace heddle::cli {
 void ExecutionOptions::declare(OptionSet &options) {
   options.text("--device", device, "DEVICE", "device to run on: cpu");
   options.count("--threads", threads, "N", "threads; default: all that the process may use");
+}
+
+void ExecutionOptions::declareWeights(OptionSet &options) {
   options.choice("--weights", weights, {"map", "copy"}, "map weights from the file, or copy them to huge pages");
 }
 

@@ -11,13 +11,16 @@
 
 namespace heddle::cli {
 
-/// Where and how an artifact runs; the same options for every command that executes.
+/// Where and how an artifact runs.
 struct ExecutionOptions {
   std::string device;
   std::string weights = "map";
   unsigned threads = 0;
 
+  /// --device and --threads, for every command that executes.
   void declare(OptionSet &options);
+  /// --weights, where the time or the memory of a run matters.
+  void declareWeights(OptionSet &options);
 };
 
 struct LoadedProgram {

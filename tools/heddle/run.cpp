@@ -25,6 +25,7 @@ public:
     options.list("--shape", shapes, "NAME=1x128", "generate inputs of this shape");
     options.text("-o,--output", output, "FILE", "write outputs to .npz or .npy; default: print them");
     execution.declare(options);
+    execution.declareWeights(options);
   }
 
   Exit run() override {

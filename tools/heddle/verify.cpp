@@ -46,8 +46,9 @@ public:
 
 private:
   Exit compareWithModel() const {
-    // First, so that a missing compiler is the message, not a missing input.
+    // First, so that a missing compiler is the message, not a missing input; then the artifact, for its device.
     const CompilerLibrary &compiler = CompilerLibrary::load();
+    LoadedProgram loaded = loadProgram(artifact, execution);
     heddle_verify_options_t request = {};
     request.artifact_path = artifact.c_str();
     request.model_path = model.c_str();
@@ -56,7 +57,6 @@ private:
     RunInputs run;
     std::vector<heddle_compiler_tensor_t> tensors;
     if (!inputs.empty() || !shapes.empty()) {
-      LoadedProgram loaded = loadForInspection(artifact);
       run = prepare(loaded);
       for (size_t i = 0; i < run.tensors.size(); ++i)
         tensors.push_back(describe(loaded.entry().inputs[i].name, run.tensors[i].get()));
