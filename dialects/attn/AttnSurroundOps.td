@@ -60,7 +60,7 @@ def Attn_RopeOp : Op<Attn_Dialect, "rope", [Pure, AllTypesMatch<["input", "outpu
                        UnitAttr:$interleaved);
   let results = (outs Attn_FloatTensor:$output);
   let assemblyFormat = [{
-    $layout $input `,` $cos `,` $sin (`,` $position_ids^)? attr-dict
+    `` $layout $input `,` $cos `,` $sin (`,` $position_ids^)? attr-dict
     `:` type($input) `,` type($cos) (`,` type($position_ids)^)?
   }];
   let hasVerifier = 1;
@@ -87,7 +87,7 @@ def Attn_KvCacheUpdateOp : Op<Attn_Dialect, "kv_cache_update", [Pure, AllTypesMa
                        Optional<Attn_LengthTensor>:$write_indices, I64Attr:$axis);
   let results = (outs AnyRankedTensor:$output);
   let assemblyFormat = [{
-    $mode $cache `,` $update (`,` $write_indices^)? attr-dict
+    `` $mode $cache `,` $update (`,` $write_indices^)? attr-dict
     `:` type($cache) `,` type($update) (`,` type($write_indices)^)?
   }];
   let hasVerifier = 1;

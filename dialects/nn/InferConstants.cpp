@@ -25,10 +25,10 @@ ParseResult ConstantOp::parse(OpAsmParser &parser, OperationState &result) {
   Type type;
   if (parser.parseOptionalAttrDict(result.attributes) || parser.parseAttribute(value))
     return failure();
-  // A file range has no type of its own.
+  // A file range has no type of its own. The parser takes a colon after it for one, hence the arrow.
   if (auto typed = dyn_cast<TypedAttr>(value))
     type = typed.getType();
-  else if (parser.parseColonType(type))
+  else if (parser.parseArrow() || parser.parseType(type))
     return failure();
   result.getOrAddProperties<Properties>().value = value;
   result.addTypes(type);
@@ -39,7 +39,7 @@ void ConstantOp::print(OpAsmPrinter &printer) {
   printer.printOptionalAttrDict((*this)->getAttrs(), {"value"});
   printer << " " << getValue();
   if (!isa<TypedAttr>(getValue()))
-    printer << " : " << getType();
+    printer << " -> " << getType();
 }
 
 OpFoldResult ConstantOp::fold(FoldAdaptor) { return getValue(); }

@@ -23,7 +23,7 @@ def Nn_ConstantOp : Op<Nn_Dialect, "constant", [Pure, ConstantLike]> {
 
     ```mlir
     %a = nn.constant dense<[1, 384]> : tensor<2xi64>
-    %b = nn.constant #nn.external<"model.onnx", 131, 589824> : tensor<384x384xf32>
+    %b = nn.constant #nn.external<"model.onnx", 131, 589824> -> tensor<384x384xf32>
     ```
 
     Errors: `expects a file range of 589824 bytes for 'tensor<384x384xf32>', got 589823`;

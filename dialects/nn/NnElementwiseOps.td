@@ -38,7 +38,7 @@ def Nn_UnaryOp : Nn_Op<"unary", [Nn_Broadcasting]> {
   }];
   let arguments = (ins Nn_UnaryKindAttr:$kind, Nn_Tensor:$input);
   let results = (outs Nn_Tensor:$output);
-  let assemblyFormat = "$kind operands attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = "`` $kind operands attr-dict `:` functional-type(operands, results)";
   let hasFolder = 1;
   let hasCanonicalizer = 1;
 }
@@ -74,7 +74,7 @@ def Nn_BinaryOp : Nn_Op<"binary", [Nn_Broadcasting]> {
   }];
   let arguments = (ins Nn_BinaryKindAttr:$kind, Nn_Tensor:$lhs, Nn_Tensor:$rhs);
   let results = (outs Nn_Tensor:$output);
-  let assemblyFormat = "$kind operands attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = "`` $kind operands attr-dict `:` functional-type(operands, results)";
   let hasFolder = 1;
 }
 
@@ -94,7 +94,7 @@ def Nn_CompareOp : Nn_Op<"compare", [Nn_Broadcasting]> {
   }];
   let arguments = (ins Nn_CompareKindAttr:$kind, Nn_Tensor:$lhs, Nn_Tensor:$rhs);
   let results = (outs Nn_BoolTensor:$output);
-  let assemblyFormat = "$kind operands attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = "`` $kind operands attr-dict `:` functional-type(operands, results)";
 }
 
 def Nn_WhereOp : Nn_Op<"where", [Nn_Broadcasting]> {

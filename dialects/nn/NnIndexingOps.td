@@ -112,7 +112,7 @@ def Nn_ScatterElementsOp : Nn_Op<"scatter_elements"> {
   let arguments = (ins Nn_ScatterReductionAttr:$reduction, Nn_Tensor:$data, Nn_IndexTensor:$indices, Nn_Tensor:$updates,
                        I64Attr:$axis);
   let results = (outs Nn_Tensor:$output);
-  let assemblyFormat = "$reduction operands attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = "`` $reduction operands attr-dict `:` functional-type(operands, results)";
 }
 
 def Nn_ScatterNdOp : Nn_Op<"scatter_nd"> {
@@ -133,7 +133,7 @@ def Nn_ScatterNdOp : Nn_Op<"scatter_nd"> {
   }];
   let arguments = (ins Nn_ScatterReductionAttr:$reduction, Nn_Tensor:$data, Nn_I64Tensor:$indices, Nn_Tensor:$updates);
   let results = (outs Nn_Tensor:$output);
-  let assemblyFormat = "$reduction operands attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = "`` $reduction operands attr-dict `:` functional-type(operands, results)";
 }
 
 def Nn_TriluOp : Nn_Op<"trilu"> {
@@ -175,7 +175,7 @@ def Nn_PadOp : Nn_ShapedOp<"pad", [AttrSizedOperandSegments]> {
                        Optional<0DTensorOf<Nn_Elements>>:$value, Optional<Nn_IndexVector>:$axes);
   let results = (outs Nn_Tensor:$output);
   let assemblyFormat = [{
-    $mode $data `,` $pads (`value` `(` $value^ `:` type($value) `)`)? (`axes` `(` $axes^ `:` type($axes) `)`)?
+    `` $mode $data `,` $pads (`value` `(` $value^ `:` type($value) `)`)? (`axes` `(` $axes^ `:` type($axes) `)`)?
     attr-dict `:` `(` type($data) `,` type($pads) `)` `->` type($output)
   }];
 }

@@ -33,7 +33,7 @@ def Nn_ReduceOp : Nn_Op<"reduce"> {
   }];
   let arguments = (ins Nn_ReduceKindAttr:$kind, Nn_Tensor:$input, DenseI64ArrayAttr:$axes, UnitAttr:$keepdims);
   let results = (outs Nn_Tensor:$output);
-  let assemblyFormat = "$kind $input `axes` $axes attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = "`` $kind $input `axes` $axes attr-dict `:` functional-type(operands, results)";
   let hasFolder = 1;
 }
 
@@ -54,7 +54,7 @@ def Nn_ArgReduceOp : Nn_Op<"arg_reduce"> {
   let arguments = (ins Nn_ArgReduceKindAttr:$kind, Nn_NumberTensor:$input, I64Attr:$axis, UnitAttr:$keepdims,
                        UnitAttr:$select_last_index);
   let results = (outs Nn_I64Tensor:$output);
-  let assemblyFormat = "$kind $input attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = "`` $kind $input attr-dict `:` functional-type(operands, results)";
 }
 
 def Nn_CumSumOp : Nn_Op<"cumsum"> {
