@@ -4,6 +4,7 @@
 
 #include "compiler/pipelines/Registration.h"
 
+#include "compiler/transforms/shapes/Passes.h"
 #include "dialects/attn/AttnDialect.h"
 #include "dialects/kernel/KernelDialect.h"
 #include "dialects/nn/NnDialect.h"
@@ -29,4 +30,5 @@ void heddle::registerAllDialects(mlir::DialectRegistry &registry) {
 void heddle::registerAllPasses() {
   mlir::registerCanonicalizerPass();
   mlir::registerCSEPass();
+  nn::registerShapesPasses();
 }
