@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The outlining decisions: groups around roots, and what is stored.
+
+#include "compiler/transforms/outlining/OutlinePlan.h"
+
+#include "dialects/nn/NnOps.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace heddle;
+
+/// An element this cheap is computed again by each reader rather than stored: about what a load costs.
+static constexpr int64_t kCheap = 2;
+/// The most that one kernel computes per element for values that aren't stored; beyond, code size grows for nothing.
+static constexpr int64_t kMaxInlineCost = 200;
+/// A row-wise root computes its input once per stage.
+static constexpr int64_t kMaxRowwiseInputCost = 12;
+/// What exp, erf and their kind cost beside an addition.
+static constexpr int64_t kFunctionCost = 10;
+/// How far below a root its group is looked for.
+static constexpr unsigned kMaxGroupScan = 256;
+
+//===----------------------------------------------------------------------===//
+// Roles
+//===----------------------------------------------------------------------===//
+
+static bool isElementwise(Operation *op) { return op->hasTrait<nn::Broadcasting>(); }
+
+/// A convolution is compiled as a product over patches, which only reads inside the input.
+static bool isPatchConv(nn::ConvOp op) {
+  return op.getGroup() == 1 && llvm::all_of(op.getPads(), [](int64_t pad) { return pad == 0; });
+}
+
+OutlineRole heddle::getOutlineRole(Operation *op) {
+  if (isa<nn::ShapeOp, nn::SizeOp, nn::ConstantOp>(op))
+    return OutlineRole::Shape;
+  if (isa<nn::ReshapeOp, nn::TransposeOp, nn::SqueezeOp, nn::UnsqueezeOp, nn::FlattenOp, nn::ExpandOp, nn::SliceOp,
+          nn::SplitOp>(op))
+    return OutlineRole::View;
+  if (isElementwise(op) || isa<nn::GatherOp, nn::GatherElementsOp, nn::GatherNdOp, nn::RangeOp, nn::ConstantOfShapeOp,
+                               nn::TriluOp, nn::ConcatOp>(op))
+    return OutlineRole::Inline;
+  if (auto conv = dyn_cast<nn::ConvOp>(op))
+    return isPatchConv(conv) ? OutlineRole::Root : OutlineRole::Unsupported;
+  if (isa<nn::MatMulOp, nn::GemmOp, nn::SoftmaxOp, nn::LogSoftmaxOp, nn::LayerNormOp, nn::RmsNormOp, nn::ReduceOp>(op))
+    return OutlineRole::Root;
+  return OutlineRole::Unsupported;
+}
+
+//===----------------------------------------------------------------------===//
+// Plan
+//===----------------------------------------------------------------------===//
+
+OutlinePlan::OutlinePlan(func::FuncOp func, const ShapeAnalysis &analysis) : analysis(analysis) {
+  for (Operation &op : func.getBody().front())
+    if (getOutlineRole(&op) == OutlineRole::Root)
+      findGroup(&op);
+  // In order: what an op's operands cost depends on which of them are stored.
+  for (Operation &op : func.getBody().front()) {
+    bool isAlone = getOutlineRole(&op) == OutlineRole::Inline && !absorbed.contains(&op) && !rootOfEnd.contains(&op);
+    if (isAlone && !isShapeValue(op.getResult(0)) && needsMemory(&op))
+      materialized.insert(op.getResult(0));
+  }
+}
+
+bool OutlinePlan::isShapeUse(OpOperand &use) const {
+  Operation *reader = use.getOwner();
+  if (isa<nn::ShapeOp, nn::SizeOp>(reader))
+    return true;
+  if (auto shaped = dyn_cast<nn::ShapeOperandsInterface>(reader);
+      shaped && llvm::is_contained(shaped.getShapeOperands(), use.get()) && !isa<nn::RangeOp>(reader))
+    return true;
+  return reader->getNumResults() == 1 && isShapeValue(reader->getResult(0));
+}
+
+/// True if |op| changes more than where extents of 1 stand.
+static bool isRealReshape(Operation *op, const ShapeAnalysis &analysis) {
+  if (!isa<nn::ReshapeOp, nn::FlattenOp>(op))
+    return false;
+  auto wide = [&](Value value) {
+    return llvm::to_vector(
+        llvm::make_filter_range(analysis.getDims(value), [](ShapeExpr dim) { return !dim.isConstant(1); }));
+  };
+  return wide(op->getOperand(0)) != wide(op->getResult(0));
+}
+
+void OutlinePlan::collectReaders(Value value, bool reshaped,
+                                 SmallVectorImpl<std::pair<OpOperand *, bool>> &readers) const {
+  for (OpOperand &use : value.getUses()) {
+    if (isShapeUse(use))
+      continue;
+    Operation *reader = use.getOwner();
+    if (getOutlineRole(reader) != OutlineRole::View) {
+      readers.push_back({&use, reshaped});
+      continue;
+    }
+    for (Value result : reader->getResults())
+      collectReaders(result, reshaped || isRealReshape(reader, analysis), readers);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Groups
+//===----------------------------------------------------------------------===//
+
+/// Element-wise ops join the kernel that makes their operand as long as nothing but the last of them is read elsewhere:
+/// bias, activation, scale, mask, residual. |end| is the last such op.
+void OutlinePlan::findGroup(Operation *root) {
+  Value first = root->getResult(0);
+  llvm::SetVector<Operation *> members;
+  members.insert(root);
+  size_t validCount = 1;
+  auto isMember = [&](Value value) { return members.contains(value.getDefiningOp()); };
+  auto joins = [&](Operation *op) {
+    if (!isElementwise(op) || isShapeValue(op->getResult(0)) || !llvm::any_of(op->getOperands(), isMember))
+      return false;
+    return llvm::all_of(op->getOperands(), [&](Value operand) {
+      return !isMember(operand) || analysis.getDims(operand) == analysis.getDims(op->getResult(0));
+    });
+  };
+  // Valid so far if no member but the last is read by anything outside.
+  auto isClosed = [&] {
+    return llvm::all_of(members.getArrayRef().drop_back(), [&](Operation *member) {
+      return llvm::all_of(member->getResult(0).getUses(),
+                          [&](OpOperand &use) { return members.contains(use.getOwner()) || isShapeUse(use); });
+    });
+  };
+  Operation *op = root->getNextNode();
+  for (unsigned i = 0; op && i < kMaxGroupScan; ++i, op = op->getNextNode())
+    if (joins(op) && analysis.getDims(op->getResult(0)) == analysis.getDims(first)) {
+      members.insert(op);
+      if (isClosed())
+        validCount = members.size();
+    }
+  ArrayRef<Operation *> group = members.getArrayRef().take_front(validCount);
+  rootOfEnd[group.back()] = root;
+  for (Operation *member : group.drop_back())
+    absorbed.insert(member);
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+static bool isCheapUnary(nn::UnaryKind kind) {
+  using Kind = nn::UnaryKind;
+  return llvm::is_contained({Kind::Abs, Kind::Neg, Kind::Relu, Kind::Not, Kind::IsNan, Kind::BitwiseNot}, kind);
+}
+
+int64_t OutlinePlan::getCost(Value value, int64_t budget, unsigned depth) const {
+  Operation *op = value.getDefiningOp();
+  if (!op || isShapeValue(value) || materialized.contains(value) || absorbed.contains(op) || rootOfEnd.contains(op))
+    return 0;
+  OutlineRole role = getOutlineRole(op);
+  if (role == OutlineRole::Shape || role == OutlineRole::Root)
+    return 0;
+  if (budget <= 0 || depth > kMaxInlineCost)
+    return kMaxInlineCost;
+  int64_t cost = role == OutlineRole::View || isa<nn::CastOp, nn::ConstantOfShapeOp>(op) ? 0 : 1;
+  if (auto unary = dyn_cast<nn::UnaryOp>(op); unary && !isCheapUnary(unary.getKind()))
+    cost = kFunctionCost;
+  for (Value operand : op->getOperands())
+    cost += getCost(operand, budget - cost, depth + 1);
+  return std::min(cost, kMaxInlineCost);
+}
+
+/// Ops that read an operand's memory at places of their own choosing, many times, or as the model's output.
+static bool readsMemory(OpOperand &use) {
+  Operation *reader = use.getOwner();
+  if (isa<nn::GatherOp, nn::GatherElementsOp, nn::GatherNdOp>(reader))
+    return use.getOperandNumber() == 0;
+  if (auto norm = dyn_cast<nn::LayerNormOp>(reader))
+    return static_cast<int64_t>(norm.getAxis()) + 1 != cast<RankedTensorType>(norm.getInput().getType()).getRank();
+  if (auto norm = dyn_cast<nn::RmsNormOp>(reader))
+    return static_cast<int64_t>(norm.getAxis()) + 1 != cast<RankedTensorType>(norm.getInput().getType()).getRank();
+  return isa<func::ReturnOp, nn::MatMulOp, nn::GemmOp, nn::ConvOp, nn::ConcatOp>(reader);
+}
+
+bool OutlinePlan::needsMemory(Operation *op) {
+  Value value = op->getResult(0);
+  SmallVector<std::pair<OpOperand *, bool>> readers;
+  collectReaders(value, /*reshaped=*/false, readers);
+  if (llvm::any_of(readers, [](auto &reader) { return reader.second || readsMemory(*reader.first); }))
+    return true;
+  int64_t cost = getCost(value, kMaxInlineCost, /*depth=*/0);
+  if (cost <= kCheap)
+    return false;
+  if (readers.size() > 1 || cost >= kMaxInlineCost)
+    return true;
+  if (readers.empty())
+    return false;
+  Operation *reader = readers.front().first->getOwner();
+  if (getOutlineRole(reader) == OutlineRole::Root)
+    return cost > kMaxRowwiseInputCost;
+  // A reader with more elements would compute each of ours many times.
+  ShapeContext &shapes = const_cast<ShapeAnalysis &>(analysis).getContext();
+  return shapes.product(analysis.getDims(value)) != shapes.product(analysis.getDims(reader->getResult(0)));
+}
+
+SmallVector<int64_t> OutlinePlan::getStoredOrder(Value value) const {
+  SmallVector<int64_t> order;
+  for (OpOperand &use : value.getUses()) {
+    if (isShapeUse(use))
+      continue;
+    auto transpose = dyn_cast<nn::TransposeOp>(use.getOwner());
+    if (!transpose || (!order.empty() && ArrayRef(order) != transpose.getPerm()))
+      return {};
+    order.assign(transpose.getPerm().begin(), transpose.getPerm().end());
+  }
+  return order;
+}

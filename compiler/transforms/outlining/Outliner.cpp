@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The walk over a function's ops that turns them into dispatches, and the memory that they read and write.
+
+#include "compiler/transforms/outlining/Outliner.h"
+
+#include "dialects/nn/ConstantData.h"
+#include "dialects/nn/Locations.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace heddle;
+
+static Type elementTypeOf(Value value) { return cast<RankedTensorType>(value.getType()).getElementType(); }
+
+Outliner::Outliner(func::FuncOp func, ShapeAnalysis &analysis, OutlinePlan &plan, ModuleOp module)
+    : func(func), analysis(analysis), plan(plan), module(module), symbols(func.getContext()), library(module),
+      builder(func.getContext()) {}
+
+//===----------------------------------------------------------------------===//
+// The walk
+//===----------------------------------------------------------------------===//
+
+/// "inputs" or "outputs" of an rt.func: name, type and dims of each argument or result.
+static ArrayAttr describeInterface(Builder &builder, TypeRange types,
+                                   function_ref<Attribute(unsigned, StringRef)> get) {
+  SmallVector<Attribute> entries;
+  for (auto [i, type] : llvm::enumerate(types)) {
+    NamedAttrList entry;
+    entry.set("name", get(i, nn::NnDialect::getNameAttrName()));
+    entry.set("type", TypeAttr::get(cast<RankedTensorType>(type).getElementType()));
+    entry.set("dims", get(i, nn::NnDialect::getDimsAttrName()));
+    entries.push_back(entry.getDictionary(builder.getContext()));
+  }
+  return builder.getArrayAttr(entries);
+}
+
+void Outliner::createEntry() {
+  ArrayAttr inputs = describeInterface(builder, func.getArgumentTypes(),
+                                       [&](unsigned i, StringRef name) { return func.getArgAttr(i, name); });
+  ArrayAttr outputs = describeInterface(builder, func.getResultTypes(),
+                                        [&](unsigned i, StringRef name) { return func.getResultAttr(i, name); });
+  builder.setInsertionPointToEnd(module.getBody());
+  entry = builder.create<rt::FuncOp>(func.getLoc(), func.getSymName(), inputs, outputs);
+  builder.setInsertionPointToEnd(&entry.getBody().emplaceBlock());
+  shapeFunc.emplace(&entry.getBody().front(), func.getLoc());
+  for (const ShapeCheck &check : analysis.getChecks())
+    shapeFunc->check(check);
+}
+
+void Outliner::run() {
+  createEntry();
+  auto returnOp = cast<func::ReturnOp>(func.getBody().front().getTerminator());
+  for (OpOperand &operand : llvm::reverse(returnOp->getOpOperands()))
+    directOutputs[operand.get()] = operand.getOperandNumber();
+  for (BlockArgument argument : func.getArguments()) {
+    Value buffer = builder.create<rt::InputOp>(func.getLoc(), bufferType(), argument.getArgNumber());
+    views[argument] = TensorView::contiguous(buffer, elementTypeOf(argument), analysis.getDims(argument));
+  }
+  for (Operation &op : func.getBody().front().without_terminator())
+    outline(&op);
+  for (OpOperand &operand : returnOp->getOpOperands())
+    returnValue(operand.get(), operand.getOperandNumber());
+  shapeFunc->finish();
+}
+
+void Outliner::outline(Operation *op) {
+  if (Operation *root = plan.getRootEndingAt(op))
+    return outlineRoot(root, op);
+  if (plan.isAbsorbed(op) || analysis.getElements(op->getResult(0)))
+    return;
+  if (getOutlineRole(op) == OutlineRole::View)
+    for (OpResult result : op->getResults())
+      outlineView(result);
+  if (plan.isMaterialized(op->getResult(0)))
+    materialize(op->getResult(0));
+}
+
+void Outliner::outlineRoot(Operation *root, Operation *end) {
+  if (isa<nn::MatMulOp, nn::GemmOp>(root))
+    return outlineContraction(*this, root, end);
+  if (auto conv = dyn_cast<nn::ConvOp>(root))
+    return outlineConv(*this, conv, end);
+  if (auto reduce = dyn_cast<nn::ReduceOp>(root); reduce && reduce.getKind() != nn::ReduceKind::LogSumExp)
+    return outlineReduce(*this, reduce, end);
+  outlineRowwise(*this, root, end);
+}
+
+void Outliner::outlineView(OpResult result) {
+  const TensorView *operand = findView(result.getOwner()->getOperand(0));
+  if (!operand)
+    return; // computed where it is read
+  AffineIndex index =
+      viewOperandIndex(*this, analysis, result, identityIndex(analysis.getDims(result).size(), getContext()));
+  TensorView view = *operand;
+  view.indices = compose(operand->indices, index);
+  simplifyBase(view.baseDims, view.indices, symbols, getShapes());
+  if (llvm::all_of(view.indices, isStrided))
+    views[result] = view;
+  else
+    materialize(result);
+}
+
+const TensorView *Outliner::findView(Value value) {
+  if (auto it = views.find(value); it != views.end())
+    return &it->second;
+  if (auto constant = value.getDefiningOp<nn::ConstantOp>())
+    return &(views[value] = constantView(constant));
+  if (analysis.getElements(value))
+    return &(views[value] = storeElements(value));
+  return nullptr;
+}
+
+/// kernel.map for KernelBuilder::finish().
+static Operation *makeMap(OpBuilder &builder, Location loc, TypeRange results, ValueRange inputs, ValueRange sizes,
+                          AffineMap bounds, ArrayAttr maps) {
+  return builder.create<kernel::MapOp>(loc, results, inputs, sizes, bounds, maps);
+}
+
+const TensorView &Outliner::materialize(Value value) {
+  views.erase(value);
+  ShapeDims dims = getDims(value);
+  AffineIndex loops = identityIndex(dims.size(), getContext());
+  KernelBuilder kernelBuilder(getContext(), symbols, getShapes());
+  KernelScope scope{kernelBuilder, {}};
+  unsigned region = kernelBuilder.addRegion({}, /*firstInput=*/0, {});
+  kernelBuilder.yield(region, ScalarEmitter(*this, scope, region).emit(value, loops));
+  int64_t opCount = kernelBuilder.getRegion(region).front().getOperations().size() - 1;
+  ShapeExpr flops = getShapes().mul(getShapes().product(dims), getShapes().constant(opCount));
+  finishKernel(scope, value, loops, dims, flops, makeMap);
+  return views[value];
+}
+
+TensorView Outliner::storeCopy(Operation *op, const TensorView &view, ArrayRef<AffineExpr> index,
+                               ArrayRef<ShapeExpr> dims) {
+  KernelBuilder kernelBuilder(getContext(), symbols, getShapes());
+  KernelScope scope{kernelBuilder, {}};
+  scope.ops.insert(op);
+  unsigned region = kernelBuilder.addRegion({}, /*firstInput=*/0, {});
+  kernelBuilder.yield(region, kernelBuilder.getElement(region, kernelBuilder.addInput(view, index)));
+  AffineIndex loops = identityIndex(dims.size(), getContext());
+  kernel::FuncOp kernelFunc =
+      kernelBuilder.finish(library, dims, {{view.elementType, ShapeDims(dims), loops}}, makeMap);
+  Value buffer =
+      builder.create<rt::BufferOp>(op->getLoc(), bufferType(), shapeFunc->slot(byteSize(dims, view.elementType)));
+  createDispatch(scope, kernelFunc, op->getLoc(), buffer, dims,
+                 describeResult("", view.elementType, llvm::to_vector(llvm::seq<int64_t>(0, dims.size()))),
+                 getShapes().constant(0));
+  return TensorView::contiguous(buffer, view.elementType, dims);
+}
+
+void Outliner::returnValue(Value value, unsigned output) {
+  auto direct = directOutputs.find(value);
+  const TensorView *view = findView(value);
+  if (view && direct != directOutputs.end() && direct->second == output && view->buffer.getDefiningOp<rt::OutputOp>() &&
+      view->buffer.getDefiningOp<rt::OutputOp>().getIndex() == output)
+    return;
+  ShapeDims dims = getDims(value);
+  bool isWhole = view && TensorView::contiguous(view->buffer, view->elementType, dims).indices == view->indices &&
+                 view->baseDims == dims;
+  if (!isWhole) {
+    // Seen through other indices: copied in the model's order, straight into the output where that is still free.
+    view = &materialize(value);
+    if (auto stored = view->buffer.getDefiningOp<rt::OutputOp>(); stored && stored.getIndex() == output)
+      return;
+  }
+  Value target = builder.create<rt::OutputOp>(func.getLoc(), bufferType(), output, shapeFunc->slots(dims));
+  builder.create<rt::CopyOp>(func.getLoc(), view->buffer, target, shapeFunc->slot(byteSize(dims, view->elementType)));
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+ShapeExpr Outliner::byteSize(ArrayRef<ShapeExpr> dims, Type elementType) {
+  int64_t width = (elementType.getIntOrFloatBitWidth() + 7) / 8; // a bool is one byte
+  return getShapes().mul(getShapes().product(dims), getShapes().constant(width));
+}
+
+Value Outliner::createBuffer(Value value, ArrayRef<ShapeExpr> stored, bool inOrder) {
+  auto direct = directOutputs.find(value);
+  if (inOrder && direct != directOutputs.end())
+    return builder.create<rt::OutputOp>(func.getLoc(), bufferType(), direct->second, shapeFunc->slots(stored));
+  return builder.create<rt::BufferOp>(func.getLoc(), bufferType(),
+                                      shapeFunc->slot(byteSize(stored, elementTypeOf(value))));
+}
+
+Value Outliner::constantBuffer(Attribute source, RankedTensorType sourceType, ArrayAttr recipe, RankedTensorType type) {
+  auto key = ArrayAttr::get(getContext(), {source, TypeAttr::get(sourceType), recipe});
+  auto &[buffer, symbol] = constants[key];
+  if (buffer)
+    return buffer;
+  std::string name = "w" + std::to_string(constants.size() - 1);
+  OpBuilder atModule(module.getBody(), module.getBody()->begin());
+  atModule.create<rt::ConstantOp>(func.getLoc(), name, source, sourceType, recipe, type);
+  symbol = FlatSymbolRefAttr::get(getContext(), name);
+  // At the start, before every step that may read it.
+  OpBuilder atEntry(&entry.getBody().front(), entry.getBody().front().begin());
+  buffer = atEntry.create<rt::ConstantBufferOp>(func.getLoc(), bufferType(), name);
+  return buffer;
+}
+
+TensorView Outliner::constantView(nn::ConstantOp op) {
+  auto type = cast<RankedTensorType>(op.getOutput().getType());
+  auto plain = RankedTensorType::get(type.getShape(), kernelElementType(type.getElementType()));
+  Value buffer = constantBuffer(op.getValue(), type, ArrayAttr::get(getContext(), {}), plain);
+  return TensorView::contiguous(buffer, type.getElementType(), analysis.getDims(op.getOutput()));
+}
+
+/// The recipe that packs a matrix, transposed first where it is N x K.
+static ArrayAttr packRecipe(MLIRContext *context, bool transposed, int64_t panel) {
+  Builder b(context);
+  SmallVector<Attribute> recipe;
+  if (transposed)
+    recipe.push_back(b.getDictionaryAttr({b.getNamedAttr("kind", b.getStringAttr("transpose")),
+                                          b.getNamedAttr("permutation", b.getDenseI64ArrayAttr({1, 0}))}));
+  recipe.push_back(b.getDictionaryAttr(
+      {b.getNamedAttr("kind", b.getStringAttr("pack")), b.getNamedAttr("panel", b.getI64IntegerAttr(panel))}));
+  return b.getArrayAttr(recipe);
+}
+
+std::optional<Outliner::PackedConstant> Outliner::getPackedConstant(Value value, bool transposed) {
+  // Panels are 16 columns wide for every CPU target, so that targets share them; wider tiles read neighbours.
+  constexpr int64_t kPanel = 16;
+  while (auto transpose = value.getDefiningOp<nn::TransposeOp>()) {
+    if (transpose.getPerm().size() != 2)
+      return std::nullopt;
+    transposed ^= transpose.getPerm()[0] == 1;
+    value = transpose.getInput();
+  }
+  auto constant = value.getDefiningOp<nn::ConstantOp>();
+  auto type = cast<RankedTensorType>(value.getType());
+  if (!constant || type.getRank() < 2 || (type.getRank() > 2 && !transposed) || !type.getElementType().isF32())
+    return std::nullopt;
+  int64_t rows = type.getDimSize(0), rest = 1;
+  for (int64_t extent : type.getShape().drop_front())
+    rest *= extent;
+  auto matrix = RankedTensorType::get({rows, rest}, type.getElementType());
+  int64_t depth = transposed ? rest : rows, columns = transposed ? rows : rest;
+  auto packed = RankedTensorType::get({static_cast<int64_t>(llvm::divideCeil(columns, kPanel)), depth, kPanel},
+                                      type.getElementType());
+  Attribute source = constant.getValue();
+  if (auto dense = dyn_cast<DenseElementsAttr>(source))
+    source = dense.reshape(matrix);
+  return PackedConstant{constantBuffer(source, matrix, packRecipe(getContext(), transposed, kPanel), packed), packed,
+                        columns};
+}
+
+TensorView Outliner::storeElements(Value value) {
+  if (auto it = views.find(value); it != views.end())
+    return it->second;
+  ShapeDims dims = getDims(value);
+  Value buffer =
+      builder.create<rt::BufferOp>(func.getLoc(), bufferType(), shapeFunc->slot(byteSize(dims, elementTypeOf(value))));
+  ArrayRef<ShapeExpr> elements = *analysis.getElements(value);
+  builder.create<rt::StoreSlotsOp>(func.getLoc(), buffer, shapeFunc->slots(elements), elementTypeOf(value));
+  return views[value] = TensorView::contiguous(buffer, elementTypeOf(value), dims);
+}
+
+//===----------------------------------------------------------------------===//
+// Dispatches
+//===----------------------------------------------------------------------===//
+
+/// The model's name of |value|, empty if it has none.
+static StringRef modelName(Value value) {
+  auto result = cast<OpResult>(value);
+  auto names = result.getOwner()->getAttrOfType<ArrayAttr>("nn.outputs");
+  if (!names || result.getResultNumber() >= names.size())
+    return "";
+  auto name = dyn_cast<StringAttr>(names[result.getResultNumber()]);
+  return name ? name.getValue() : "";
+}
+
+DictionaryAttr Outliner::describeResult(StringRef name, Type type, ArrayRef<int64_t> order) {
+  return builder.getDictionaryAttr({builder.getNamedAttr("name", builder.getStringAttr(name)),
+                                    builder.getNamedAttr("type", TypeAttr::get(type)),
+                                    builder.getNamedAttr("permutation", builder.getDenseI64ArrayAttr(order))});
+}
+
+/// The dimensions of a result in the order in which the kernel's loops meet them.
+static SmallVector<int64_t> loopOrder(ArrayRef<AffineExpr> loops) {
+  auto firstLoop = [&](int64_t dim) {
+    unsigned first = std::numeric_limits<unsigned>::max();
+    loops[dim].walk([&](AffineExpr part) {
+      if (auto loop = dyn_cast<AffineDimExpr>(part))
+        first = std::min(first, loop.getPosition());
+    });
+    return first;
+  };
+  auto order = llvm::to_vector(llvm::seq<int64_t>(0, loops.size()));
+  llvm::sort(order, [&](int64_t a, int64_t b) { return std::pair(firstLoop(a), a) < std::pair(firstLoop(b), b); });
+  return order;
+}
+
+Outliner::StoredResult Outliner::orderResult(ArrayRef<ShapeExpr> dims, ArrayRef<AffineExpr> loops,
+                                             ArrayRef<int64_t> order) {
+  StoredResult result;
+  result.order.assign(order.begin(), order.end());
+  for (int64_t dim : order) {
+    result.stored.push_back(dims[dim]);
+    result.walkedIndex.push_back(loops[dim]);
+    result.viewIndex.push_back(getAffineDimExpr(dim, getContext()));
+  }
+  // Memory as the kernel walks it: what its loops collapse is one dimension there.
+  result.walked = result.stored;
+  simplifyBase(result.walked, result.walkedIndex, symbols, getShapes());
+  return result;
+}
+
+void Outliner::finishKernel(KernelScope &scope, Value value, ArrayRef<AffineExpr> loops, ArrayRef<ShapeExpr> bounds,
+                            ShapeExpr flops, KernelBuilder::RootFactory makeRoot) {
+  ShapeDims dims = getDims(value);
+  auto inOrder = llvm::to_vector(llvm::seq<int64_t>(0, dims.size()));
+  SmallVector<int64_t> wanted = plan.getStoredOrder(value);
+  StoredResult result = orderResult(dims, loops, wanted.empty() ? inOrder : wanted);
+  if (!llvm::all_of(result.walkedIndex, isStrided))
+    result = orderResult(dims, loops, loopOrder(loops));
+  kernel::FuncOp kernelFunc =
+      scope.builder.finish(library, bounds, {{elementTypeOf(value), result.walked, result.walkedIndex}}, makeRoot);
+  Value buffer = createBuffer(value, result.stored, result.order == inOrder);
+  scope.ops.insert(value.getDefiningOp());
+  createDispatch(scope, kernelFunc, value.getLoc(), buffer, result.stored,
+                 describeResult(modelName(value), elementTypeOf(value), result.order), flops);
+  views[value] = {buffer, elementTypeOf(value), result.stored, result.viewIndex};
+}
+
+void Outliner::createDispatch(KernelScope &scope, kernel::FuncOp kernelFunc, Location loc, Value buffer,
+                              ArrayRef<ShapeExpr> stored, DictionaryAttr info, ShapeExpr flops) {
+  SmallVector<Operation *> ops(scope.ops.getArrayRef());
+  llvm::sort(ops, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+  llvm::SetVector<Attribute> nodes;
+  for (Operation *op : ops)
+    if (std::optional<nn::OnnxNode> node = nn::findOnnxNode(op->getLoc()))
+      nodes.insert(builder.getStringAttr(node->name));
+  Type elementType = cast<TypeAttr>(info.get("type")).getValue();
+  ShapeExpr bytes = getShapes().add(scope.builder.getInputBytes(), byteSize(stored, elementType));
+  ArrayRef<Attribute> sites = scope.builder.getErrorSites();
+  builder.create<rt::DispatchOp>(loc, FlatSymbolRefAttr::get(kernelFunc), scope.builder.getBindings(),
+                                 ValueRange(buffer), shapeFunc->slots(scope.builder.getSizes()),
+                                 shapeFunc->slots(stored), shapeFunc->slot(flops), shapeFunc->slot(bytes), ValueRange(),
+                                 ValueRange(), ValueRange(), builder.getArrayAttr(nodes.getArrayRef()),
+                                 builder.getArrayAttr(info), sites.empty() ? ArrayAttr() : builder.getArrayAttr(sites));
+}

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The state of outlining one function: where each value lies, the rt.func being written, and the emission of scalar
+// expressions into kernels. One kernel generator per kind of root uses it.
+
+#ifndef HEDDLE_COMPILER_TRANSFORMS_OUTLINING_OUTLINER_H
+#define HEDDLE_COMPILER_TRANSFORMS_OUTLINING_OUTLINER_H
+
+#include "compiler/transforms/outlining/KernelBuilder.h"
+#include "compiler/transforms/outlining/OutlinePlan.h"
+#include "compiler/transforms/outlining/TensorView.h"
+#include "compiler/transforms/shapes/ShapeFuncBuilder.h"
+#include "dialects/nn/NnOps.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace heddle {
+
+/// What a kernel in the making knows beside its operands: the value that its root computes, as a scalar in a region,
+/// and the model's ops that went into it.
+struct KernelScope {
+  KernelBuilder &builder;
+  llvm::SetVector<mlir::Operation *> ops;
+};
+
+class Outliner {
+public:
+  Outliner(mlir::func::FuncOp func, ShapeAnalysis &analysis, OutlinePlan &plan, mlir::ModuleOp module);
+
+  /// Writes the rt.func and its kernels. Every op must have a role.
+  void run();
+
+  //===--------------------------------------------------------------------===//
+  // For the generators of kernels
+  //===--------------------------------------------------------------------===//
+
+  mlir::MLIRContext *getContext() { return func.getContext(); }
+  ShapeContext &getShapes() { return analysis.getContext(); }
+  ShapeSymbols &getSymbols() { return symbols; }
+  ShapeDims getDims(mlir::Value value) const { return ShapeDims(analysis.getDims(value)); }
+
+  /// Where |value| lies; null if it has no memory (it is computed where it is read).
+  const TensorView *findView(mlir::Value value);
+
+  /// The constant matrix behind |value| (through transposes) packed for the right side of a contraction, K x N; with
+  /// |transposed| the constant is N x K, N being its first dimension and K all others. Null if it is no such constant.
+  struct PackedConstant {
+    mlir::Value buffer;
+    mlir::RankedTensorType type;
+    int64_t columns;
+  };
+  std::optional<PackedConstant> getPackedConstant(mlir::Value value, bool transposed);
+
+  /// Makes the kernel that |scope| holds and the dispatch that computes |value|. |loops| has the loop expression of
+  /// each dimension of |value|.
+  void finishKernel(KernelScope &scope, mlir::Value value, llvm::ArrayRef<mlir::AffineExpr> loops,
+                    llvm::ArrayRef<ShapeExpr> bounds, ShapeExpr flops, KernelBuilder::RootFactory makeRoot);
+  /// The elements of |view| at |index| over loops of |dims|, stored in the order of the loops, on behalf of |op|.
+  TensorView storeCopy(mlir::Operation *op, const TensorView &view, llvm::ArrayRef<mlir::AffineExpr> index,
+                       llvm::ArrayRef<ShapeExpr> dims);
+
+private:
+  friend class ScalarEmitter;
+
+  void outline(mlir::Operation *op);
+  void outlineRoot(mlir::Operation *root, mlir::Operation *end);
+  void outlineView(mlir::OpResult result);
+  /// Stores |value|, which is computed or seen in a way that memory isn't walked by, through a kernel.map.
+  const TensorView &materialize(mlir::Value value);
+  /// A view of |value| in which |axes| are base dimensions as they are; stores |value| where it has none.
+  const TensorView &getIndexableView(mlir::Value value, llvm::ArrayRef<int64_t> axes);
+  void returnValue(mlir::Value value, unsigned output);
+
+  TensorView constantView(nn::ConstantOp op);
+  mlir::Value constantBuffer(mlir::Attribute source, mlir::RankedTensorType sourceType, mlir::ArrayAttr recipe,
+                             mlir::RankedTensorType type);
+  /// A small integer tensor that the shape program computes, written to memory for kernels to read.
+  TensorView storeElements(mlir::Value value);
+  /// How a kernel's result lies in memory: its dimensions permuted by |order|.
+  struct StoredResult {
+    llvm::SmallVector<int64_t> order;
+    ShapeDims stored;
+    /// As the kernel's loops walk it.
+    ShapeDims walked;
+    AffineIndex walkedIndex;
+    /// Index of the memory's dimensions over the value's.
+    AffineIndex viewIndex;
+  };
+  StoredResult orderResult(llvm::ArrayRef<ShapeExpr> dims, llvm::ArrayRef<mlir::AffineExpr> loops,
+                           llvm::ArrayRef<int64_t> order);
+  /// New memory for |value| with dimensions |stored|: the caller's output where it goes there as it is.
+  mlir::Value createBuffer(mlir::Value value, llvm::ArrayRef<ShapeExpr> stored, bool inOrder);
+  rt::BufferType bufferType() { return rt::BufferType::get(getContext()); }
+  ShapeExpr byteSize(llvm::ArrayRef<ShapeExpr> dims, mlir::Type elementType);
+  mlir::DictionaryAttr describeResult(llvm::StringRef name, mlir::Type type, llvm::ArrayRef<int64_t> order);
+  void createEntry();
+  void createDispatch(KernelScope &scope, kernel::FuncOp kernelFunc, mlir::Location loc, mlir::Value buffer,
+                      llvm::ArrayRef<ShapeExpr> stored, mlir::DictionaryAttr info, ShapeExpr flops);
+
+  mlir::func::FuncOp func;
+  ShapeAnalysis &analysis;
+  OutlinePlan &plan;
+  mlir::ModuleOp module;
+  ShapeSymbols symbols;
+  KernelLibrary library;
+  rt::FuncOp entry;
+  mlir::OpBuilder builder;
+  std::optional<ShapeFuncBuilder> shapeFunc;
+  llvm::DenseMap<mlir::Value, TensorView> views;
+  /// rt.constants by source and recipe: equal ones are stored once.
+  llvm::DenseMap<mlir::Attribute, std::pair<mlir::Value, mlir::Attribute>> constants;
+  /// Outputs that already have a kernel writing into them.
+  llvm::DenseMap<mlir::Value, unsigned> directOutputs;
+};
+
+/// Emits the scalar expression of a value's element into one region of a kernel, pulling in whatever isn't stored.
+class ScalarEmitter {
+public:
+  ScalarEmitter(Outliner &outliner, KernelScope &scope, unsigned region)
+      : outliner(outliner), scope(scope), kernel(scope.builder), region(region), builder(scope.builder.at(region)) {}
+
+  /// |value|'s element is |scalar|, whatever the index: what the root computes.
+  void bind(mlir::Value value, mlir::Value scalar) { bound[value] = scalar; }
+
+  /// The element of |value| at |index|, one expression over the root's loops per dimension.
+  mlir::Value emit(mlir::Value value, llvm::ArrayRef<mlir::AffineExpr> index);
+  /// The element of |operand| that broadcasting puts at |index| of |result|.
+  mlir::Value emitBroadcast(mlir::Value operand, mlir::Value result, llvm::ArrayRef<mlir::AffineExpr> index) {
+    return emit(operand, broadcastIndex(operand, result, index));
+  }
+  /// As emit(), f16 and bf16 widened to f32; integers and f64 unchanged.
+  mlir::Value emitAsF32(mlir::Value value, llvm::ArrayRef<mlir::AffineExpr> index);
+  mlir::Value emitBroadcastAsF32(mlir::Value operand, mlir::Value result, llvm::ArrayRef<mlir::AffineExpr> index) {
+    return emitAsF32(operand, broadcastIndex(operand, result, index));
+  }
+  /// |expr| over the loops as an index value.
+  mlir::Value emitIndex(mlir::AffineExpr expr);
+  /// |expr| as a scalar of element type |type|.
+  mlir::Value emitSize(ShapeExpr expr, mlir::Type type);
+
+  mlir::OpBuilder &getBuilder() { return builder; }
+
+private:
+  mlir::Value emitUncached(mlir::Value value, llvm::ArrayRef<mlir::AffineExpr> index);
+  mlir::Value emitElements(mlir::Value value, llvm::ArrayRef<mlir::AffineExpr> index);
+  mlir::Value emitConstant(nn::ConstantOp op, llvm::ArrayRef<mlir::AffineExpr> index);
+  mlir::Value emitElementwise(mlir::Operation *op, llvm::ArrayRef<mlir::AffineExpr> index);
+  mlir::Value emitClip(nn::ClipOp op, llvm::ArrayRef<mlir::AffineExpr> index);
+  mlir::Value emitGather(nn::GatherOp op, llvm::ArrayRef<mlir::AffineExpr> index);
+  mlir::Value emitGatherElements(nn::GatherElementsOp op, llvm::ArrayRef<mlir::AffineExpr> index);
+  mlir::Value emitGatherNd(nn::GatherNdOp op, llvm::ArrayRef<mlir::AffineExpr> index);
+  mlir::Value emitRange(nn::RangeOp op, llvm::ArrayRef<mlir::AffineExpr> index);
+  mlir::Value emitTrilu(nn::TriluOp op, llvm::ArrayRef<mlir::AffineExpr> index);
+  mlir::Value emitConcat(nn::ConcatOp op, llvm::ArrayRef<mlir::AffineExpr> index);
+  mlir::Value emitPart(mlir::Value part, llvm::ArrayRef<mlir::Value> places);
+  /// Reads |view| where each dimension's index is a value of type index (trusted) or an integer (checked).
+  mlir::Value emitLoad(const TensorView &view, llvm::ArrayRef<mlir::Value> index, mlir::Operation *op);
+  mlir::Value evaluate(mlir::AffineExpr expr, llvm::ArrayRef<mlir::Value> dims);
+  /// Operand's index for a broadcast result index.
+  AffineIndex broadcastIndex(mlir::Value operand, mlir::Value result, llvm::ArrayRef<mlir::AffineExpr> index);
+
+  Outliner &outliner;
+  KernelScope &scope;
+  KernelBuilder &kernel;
+  unsigned region;
+  mlir::OpBuilder builder;
+  llvm::DenseMap<mlir::Value, mlir::Value> bound;
+  std::vector<std::tuple<mlir::Value, AffineIndex, mlir::Value>> cache;
+};
+
+/// Index into a view op's operand for an index into result |result|.
+AffineIndex viewOperandIndex(Outliner &outliner, const ShapeAnalysis &analysis, mlir::OpResult result,
+                             llvm::ArrayRef<mlir::AffineExpr> index);
+
+/// Generators, one per kind of root. |end| is the last op of the root's group.
+void outlineContraction(Outliner &outliner, mlir::Operation *root, mlir::Operation *end);
+void outlineConv(Outliner &outliner, nn::ConvOp root, mlir::Operation *end);
+void outlineRowwise(Outliner &outliner, mlir::Operation *root, mlir::Operation *end);
+void outlineReduce(Outliner &outliner, nn::ReduceOp root, mlir::Operation *end);
+
+} // namespace heddle
+
+#endif // HEDDLE_COMPILER_TRANSFORMS_OUTLINING_OUTLINER_H

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What nn's element-wise ops do to one element, as arith and math ops on scalars. Element types are those of nn:
+// unsigned integers compute on signless values and differ in the ops chosen. f16 and bf16 are computed in f32 and
+// rounded once per op, as ONNX's types ask.
+
+#ifndef HEDDLE_COMPILER_TRANSFORMS_OUTLINING_SCALAROPS_H
+#define HEDDLE_COMPILER_TRANSFORMS_OUTLINING_SCALAROPS_H
+
+#include "dialects/nn/NnOps.h"
+#include "mlir/IR/Builders.h"
+
+namespace heddle {
+
+/// A scalar constant of nn element type |type| (signless in the IR), converted from |value|.
+mlir::Value emitNumber(mlir::OpBuilder &builder, mlir::Type type, double value);
+
+mlir::Value emitUnary(mlir::OpBuilder &builder, nn::UnaryKind kind, mlir::Value x, mlir::Type type);
+/// |exponentType| is the right operand's type, which differs from |type| for pow only.
+mlir::Value emitBinary(mlir::OpBuilder &builder, nn::BinaryKind kind, mlir::Value lhs, mlir::Value rhs, mlir::Type type,
+                       mlir::Type exponentType);
+mlir::Value emitCompare(mlir::OpBuilder &builder, nn::CompareKind kind, mlir::Value lhs, mlir::Value rhs,
+                        mlir::Type type);
+/// Float to integer saturates and takes NaN to 0; integer to integer keeps the low bits.
+mlir::Value emitCast(mlir::OpBuilder &builder, mlir::Value x, mlir::Type from, mlir::Type to);
+
+} // namespace heddle
+
+#endif // HEDDLE_COMPILER_TRANSFORMS_OUTLINING_SCALAROPS_H
