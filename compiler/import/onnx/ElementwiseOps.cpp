@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Operators that are maps over elements.
+
+#include "compiler/import/onnx/NodeContext.h"
+#include "compiler/import/onnx/OpTable.h"
+
+#include <limits>
+
+using namespace mlir;
+
+namespace heddle::importer {
+
+namespace {
+
+template <nn::UnaryKind kind> LogicalResult buildUnary(NodeContext &node) {
+  return node.emit<nn::UnaryOp>(kind, node.getInput(0));
+}
+
+template <nn::BinaryKind kind> LogicalResult buildBinary(NodeContext &node) {
+  return node.emit<nn::BinaryOp>(kind, node.getInput(0), node.getInput(1));
+}
+
+template <nn::CompareKind kind> LogicalResult buildCompare(NodeContext &node) {
+  return node.emit<nn::CompareOp>(kind, node.getInput(0), node.getInput(1));
+}
+
+/// All inputs combined from left to right; null where one of them is absent.
+Value combineInputs(NodeContext &node, nn::BinaryKind kind) {
+  if (llvm::is_contained(node.getInputs(), Value())) {
+    (void)node.malformed("an input is absent");
+    return {};
+  }
+  Value result = node.getInput(0);
+  for (Value input : node.getInputs().drop_front())
+    result = node.createValue<nn::BinaryOp>(kind, result, input);
+  return result;
+}
+
+template <nn::BinaryKind kind> LogicalResult buildVariadic(NodeContext &node) {
+  return node.setOutputs(combineInputs(node, kind));
+}
+
+LogicalResult buildMean(NodeContext &node) {
+  Value sum = combineInputs(node, nn::BinaryKind::Add);
+  Value count = node.createScalar(node.getElementType(0), node.getNumInputs());
+  return node.emit<nn::BinaryOp>(nn::BinaryKind::Div, sum, count);
+}
+
+LogicalResult buildMod(NodeContext &node) {
+  nn::BinaryKind kind = node.getFlag("fmod", false) ? nn::BinaryKind::Fmod : nn::BinaryKind::Mod;
+  return node.emit<nn::BinaryOp>(kind, node.getInput(0), node.getInput(1));
+}
+
+LogicalResult buildGelu(NodeContext &node) {
+  std::string approximate = node.getString("approximate", "none");
+  if (approximate == "none")
+    return buildUnary<nn::UnaryKind::GeluErf>(node);
+  if (approximate == "tanh")
+    return buildUnary<nn::UnaryKind::GeluTanh>(node);
+  return node.malformed("attribute 'approximate' must be 'none' or 'tanh', got '" + approximate + "'");
+}
+
+LogicalResult buildSwish(NodeContext &node) {
+  double alpha = node.getFloat("alpha", 1.0);
+  if (alpha == 1.0)
+    return buildUnary<nn::UnaryKind::Silu>(node);
+  Value x = node.getInput(0);
+  Value scaled =
+      node.createValue<nn::BinaryOp>(nn::BinaryKind::Mul, x, node.createScalar(node.getElementType(0), alpha));
+  Value gate = node.createValue<nn::UnaryOp>(nn::UnaryKind::Sigmoid, scaled);
+  return node.emit<nn::BinaryOp>(nn::BinaryKind::Mul, x, gate);
+}
+
+LogicalResult buildIsInf(NodeContext &node) {
+  bool negative = node.getFlag("detect_negative", true), positive = node.getFlag("detect_positive", true);
+  if (negative && positive)
+    return buildUnary<nn::UnaryKind::IsInf>(node);
+  if (!negative && !positive)
+    return node.unsupported("neither detect_negative nor detect_positive is set");
+  double infinity = std::numeric_limits<double>::infinity();
+  Value bound = node.createScalar(node.getElementType(0), negative ? -infinity : infinity);
+  return node.emit<nn::CompareOp>(nn::CompareKind::Eq, node.getInput(0), bound);
+}
+
+LogicalResult buildWhere(NodeContext &node) {
+  return node.emit<nn::WhereOp>(node.getInput(0), node.getInput(1), node.getInput(2));
+}
+
+/// Only 8-bit floats know these.
+void ignoreFloat8Attrs(NodeContext &node) {
+  node.ignoreAttr("saturate");
+  node.ignoreAttr("round_mode");
+}
+
+LogicalResult buildCast(NodeContext &node) {
+  ignoreFloat8Attrs(node);
+  int64_t code = node.getInt("to");
+  Type to = getElementType(static_cast<int>(code), node.getBuilder().getContext());
+  if (!node.hasFailed() && !to)
+    return node.fail(ErrorCode::H0206, "a cast to " + getDataTypeName(static_cast<int>(code)) + " is not supported");
+  return node.emit<nn::CastOp>(node.getInput(0), to);
+}
+
+LogicalResult buildCastLike(NodeContext &node) {
+  ignoreFloat8Attrs(node);
+  return node.emit<nn::CastOp>(node.getInput(0), node.getElementType(1));
+}
+
+LogicalResult buildClip(NodeContext &node) {
+  if (node.getOpset() >= 11)
+    return node.emit<nn::ClipOp>(node.getInput(0), node.getInput(1), node.getInput(2));
+  auto bound = [&](llvm::StringRef name) {
+    return node.hasAttr(name) ? node.createScalar(node.getElementType(0), node.getFloat(name)) : Value();
+  };
+  Value min = bound("min");
+  Value max = bound("max");
+  return node.emit<nn::ClipOp>(node.getInput(0), min, max);
+}
+
+} // namespace
+
+llvm::ArrayRef<OpRow> getElementwiseOps() {
+  using nn::BinaryKind, nn::CompareKind, nn::UnaryKind;
+  // Before opset 7, operators of two inputs had an attribute for broadcasting, and one for its axis.
+  static constexpr OpRow kRows[] = {
+      {"", "Abs", 6, 1, 1, buildUnary<UnaryKind::Abs>},
+      {"", "Neg", 6, 1, 1, buildUnary<UnaryKind::Neg>},
+      {"", "Sign", 9, 1, 1, buildUnary<UnaryKind::Sign>},
+      {"", "Relu", 6, 1, 1, buildUnary<UnaryKind::Relu>},
+      {"", "Sqrt", 6, 1, 1, buildUnary<UnaryKind::Sqrt>},
+      {"", "Reciprocal", 6, 1, 1, buildUnary<UnaryKind::Reciprocal>},
+      {"", "Exp", 6, 1, 1, buildUnary<UnaryKind::Exp>},
+      {"", "Log", 6, 1, 1, buildUnary<UnaryKind::Log>},
+      {"", "Sin", 7, 1, 1, buildUnary<UnaryKind::Sin>},
+      {"", "Cos", 7, 1, 1, buildUnary<UnaryKind::Cos>},
+      {"", "Tanh", 6, 1, 1, buildUnary<UnaryKind::Tanh>},
+      {"", "Erf", 9, 1, 1, buildUnary<UnaryKind::Erf>},
+      {"", "Floor", 6, 1, 1, buildUnary<UnaryKind::Floor>},
+      {"", "Ceil", 6, 1, 1, buildUnary<UnaryKind::Ceil>},
+      {"", "Round", 11, 1, 1, buildUnary<UnaryKind::Round>},
+      {"", "Sigmoid", 6, 1, 1, buildUnary<UnaryKind::Sigmoid>},
+      {"", "Softplus", 1, 1, 1, buildUnary<UnaryKind::Softplus>},
+      {"", "Gelu", 20, 1, 1, buildGelu},
+      {"", "Swish", 24, 1, 1, buildSwish},
+      {"", "IsNaN", 9, 1, 1, buildUnary<UnaryKind::IsNan>},
+      {"", "IsInf", 10, 1, 1, buildIsInf},
+      {"", "Not", 1, 1, 1, buildUnary<UnaryKind::Not>},
+      {"", "BitwiseNot", 18, 1, 1, buildUnary<UnaryKind::BitwiseNot>},
+
+      {"", "Add", 7, 2, 2, buildBinary<BinaryKind::Add>},
+      {"", "Sub", 7, 2, 2, buildBinary<BinaryKind::Sub>},
+      {"", "Mul", 7, 2, 2, buildBinary<BinaryKind::Mul>},
+      {"", "Div", 7, 2, 2, buildBinary<BinaryKind::Div>},
+      {"", "Pow", 7, 2, 2, buildBinary<BinaryKind::Pow>},
+      {"", "Mod", 10, 2, 2, buildMod},
+      {"", "And", 7, 2, 2, buildBinary<BinaryKind::And>},
+      {"", "Or", 7, 2, 2, buildBinary<BinaryKind::Or>},
+      {"", "Xor", 7, 2, 2, buildBinary<BinaryKind::Xor>},
+      {"", "BitwiseAnd", 18, 2, 2, buildBinary<BinaryKind::BitwiseAnd>},
+      {"", "BitwiseOr", 18, 2, 2, buildBinary<BinaryKind::BitwiseOr>},
+      {"", "BitwiseXor", 18, 2, 2, buildBinary<BinaryKind::BitwiseXor>},
+      {"", "Min", 6, 1, kVariadic, buildVariadic<BinaryKind::Min>},
+      {"", "Max", 6, 1, kVariadic, buildVariadic<BinaryKind::Max>},
+      {"", "Sum", 6, 1, kVariadic, buildVariadic<BinaryKind::Add>},
+      {"", "Mean", 6, 1, kVariadic, buildMean},
+
+      {"", "Equal", 7, 2, 2, buildCompare<CompareKind::Eq>},
+      {"", "Less", 7, 2, 2, buildCompare<CompareKind::Lt>},
+      {"", "LessOrEqual", 12, 2, 2, buildCompare<CompareKind::Le>},
+      {"", "Greater", 7, 2, 2, buildCompare<CompareKind::Gt>},
+      {"", "GreaterOrEqual", 12, 2, 2, buildCompare<CompareKind::Ge>},
+
+      {"", "Where", 9, 3, 3, buildWhere},
+      {"", "Cast", 6, 1, 1, buildCast},
+      {"", "CastLike", 15, 2, 2, buildCastLike},
+      {"", "Clip", 6, 1, 3, buildClip},
+  };
+  return kRows;
+}
+
+} // namespace heddle::importer

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Quantisation: integers with a scale and a zero point.
+
+#include "compiler/import/onnx/NodeContext.h"
+#include "compiler/import/onnx/OpTable.h"
+
+using namespace mlir;
+
+namespace heddle::importer {
+
+namespace {
+
+/// A parameter as the nn dialect wants it: a vector of one element, which many files have where a scalar is meant,
+/// becomes a scalar. Null stays null.
+Value normalizeParameter(NodeContext &node, Value parameter) {
+  if (!parameter || node.hasFailed())
+    return parameter;
+  auto type = cast<RankedTensorType>(parameter.getType());
+  return type.getRank() == 1 && type.getDimSize(0) == 1 ? node.createAsScalar(parameter) : parameter;
+}
+
+struct Granularity {
+  int64_t axis = 0;
+  int64_t blockSize = 0;
+};
+
+/// Where along the input the scale varies. With a scalar scale the axis has no meaning and may be out of range.
+Granularity getGranularity(NodeContext &node, Value scale) {
+  Granularity granularity;
+  int64_t axis = node.getOpset() >= 13 ? node.getInt("axis", 1) : 1;
+  if (node.getOpset() >= 21)
+    granularity.blockSize = node.getInt("block_size", 0);
+  if (granularity.blockSize < 0)
+    (void)node.malformed("attribute 'block_size' can't be negative");
+  if (!node.hasFailed() && cast<RankedTensorType>(scale.getType()).getRank() != 0)
+    granularity.axis = node.normalizeAxis(axis, node.getRank(0));
+  return granularity;
+}
+
+/// The type that attribute output_dtype names, |fallback| where it is absent or 0.
+Type getOutputType(NodeContext &node, Type fallback) {
+  int64_t code = node.getInt("output_dtype", 0);
+  if (code == 0)
+    return fallback;
+  Type type = getElementType(static_cast<int>(code), node.getBuilder().getContext());
+  if (!type)
+    (void)node.fail(ErrorCode::H0206,
+                    "elements of type " + getDataTypeName(static_cast<int>(code)) + " are not supported");
+  return type ? type : fallback;
+}
+
+LogicalResult buildQuantizeLinear(NodeContext &node) {
+  node.ignoreAttr("saturate"); // known to 8-bit floats only
+  Value scale = normalizeParameter(node, node.getInput(1)), zeroPoint = normalizeParameter(node, node.getInput(2));
+  Granularity granularity = getGranularity(node, scale);
+  Type to = node.getInput(2) ? node.getElementType(2) : node.getBuilder().getIntegerType(8, /*isSigned=*/false);
+  if (node.getOpset() >= 21) {
+    Type wanted = getOutputType(node, to);
+    if (node.getInput(2) && wanted != to)
+      return node.malformed("attribute 'output_dtype' differs from the type of the zero point");
+    to = wanted;
+  }
+  if (node.getOpset() >= 23 && node.getInt("precision", 0) > ::onnx::TensorProto::FLOAT)
+    return node.unsupported("a division in another type than float is not supported");
+  return node.emit<nn::QuantizeLinearOp>(node.getInput(0), scale, zeroPoint, granularity.axis, granularity.blockSize,
+                                         to);
+}
+
+LogicalResult buildDequantizeLinear(NodeContext &node) {
+  Value scale = normalizeParameter(node, node.getInput(1)), zeroPoint = normalizeParameter(node, node.getInput(2));
+  Granularity granularity = getGranularity(node, scale);
+  Type own = node.getElementType(1);
+  Type wanted = node.getOpset() >= 23 ? getOutputType(node, own) : own;
+  Value result = node.createValue<nn::DequantizeLinearOp>(node.getInput(0), scale, zeroPoint, granularity.axis,
+                                                          granularity.blockSize);
+  if (wanted != own)
+    return node.emit<nn::CastOp>(result, wanted);
+  return node.setOutputs(result);
+}
+
+LogicalResult buildDynamicQuantizeLinear(NodeContext &node) {
+  return node.emit<nn::DynamicQuantizeLinearOp>(node.getInput(0));
+}
+
+LogicalResult buildMatMulInteger(NodeContext &node) {
+  Value lhsZero = normalizeParameter(node, node.getInput(2)), rhsZero = normalizeParameter(node, node.getInput(3));
+  return node.emit<nn::MatMulIntegerOp>(node.getInput(0), node.getInput(1), lhsZero, rhsZero);
+}
+
+} // namespace
+
+llvm::ArrayRef<OpRow> getQuantizationOps() {
+  static constexpr OpRow kRows[] = {
+      {"", "QuantizeLinear", 10, 2, 3, buildQuantizeLinear},
+      {"", "DequantizeLinear", 10, 2, 3, buildDequantizeLinear},
+      {"", "DynamicQuantizeLinear", 11, 1, 1, buildDynamicQuantizeLinear},
+      {"", "MatMulInteger", 10, 2, 4, buildMatMulInteger},
+  };
+  return kRows;
+}
+
+} // namespace heddle::importer

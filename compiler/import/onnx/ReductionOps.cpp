@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Reductions, running sums, and operators that normalise rows.
+
+#include "compiler/import/onnx/NodeContext.h"
+#include "compiler/import/onnx/OpTable.h"
+
+using namespace mlir;
+
+namespace heddle::importer {
+
+namespace {
+
+/// The axes to reduce, |axesInputSince| being the opset from which on they are an input.
+template <nn::ReduceKind kind, int64_t axesInputSince> LogicalResult buildReduce(NodeContext &node) {
+  llvm::SmallVector<int64_t> axes;
+  bool noneMeansNone = false;
+  if (node.getOpset() < axesInputSince) {
+    axes = node.getInts("axes").value_or(axes);
+  } else {
+    noneMeansNone = node.getFlag("noop_with_empty_axes", false);
+    if (node.getInput(1))
+      axes = node.getConstantInts(1, "axes");
+  }
+  axes = node.normalizeAxes(axes, node.getRank(0));
+  if (axes.empty() && !noneMeansNone)
+    axes = llvm::to_vector(llvm::seq<int64_t>(0, node.getRank(0)));
+  bool keepDims = node.getFlag("keepdims", true);
+  return node.emit<nn::ReduceOp>(kind, node.getInput(0), llvm::ArrayRef<int64_t>(axes), keepDims);
+}
+
+template <nn::ArgReduceKind kind> LogicalResult buildArgReduce(NodeContext &node) {
+  int64_t axis = node.normalizeAxis(node.getInt("axis", 0), node.getRank(0));
+  bool keepDims = node.getFlag("keepdims", true);
+  bool selectLast = node.getOpset() >= 12 && node.getFlag("select_last_index", false);
+  return node.emit<nn::ArgReduceOp>(kind, node.getInput(0), axis, keepDims, selectLast);
+}
+
+LogicalResult buildCumSum(NodeContext &node) {
+  llvm::SmallVector<int64_t> axes = node.getConstantInts(1, "axis");
+  if (axes.size() != 1)
+    return node.malformed("axis must be one number");
+  int64_t axis = node.normalizeAxis(axes.front(), node.getRank(0));
+  bool exclusive = node.getFlag("exclusive", false), reverse = node.getFlag("reverse", false);
+  return node.emit<nn::CumSumOp>(node.getInput(0), axis, exclusive, reverse);
+}
+
+template <typename OpTy> LogicalResult buildSoftmax(NodeContext &node) {
+  bool flattens = node.getOpset() < 13;
+  int64_t rank = node.getRank(0);
+  int64_t axis = node.normalizeAxis(node.getInt("axis", flattens ? 1 : -1), rank);
+  Value x = node.getInput(0);
+  if (!flattens || axis == rank - 1)
+    return node.emit<OpTy>(x, axis);
+  // Before opset 13 the tensor is seen as a matrix whose rows are all dimensions from |axis| on.
+  Value shape = node.createValue<nn::ShapeOp>(x, int64_t(0), rank);
+  Value matrix = node.createValue<nn::FlattenOp>(x, axis);
+  Value rows = node.createValue<OpTy>(matrix, int64_t(1));
+  return node.emit<nn::ReshapeOp>(rows, shape, /*allowzero=*/true);
+}
+
+/// Statistics in f32 or better is what our ops do; another type would be less exact.
+void checkStashType(NodeContext &node) {
+  int64_t code = node.getInt("stash_type", ::onnx::TensorProto::FLOAT);
+  if (code != ::onnx::TensorProto::FLOAT)
+    (void)node.unsupported("statistics in " + getDataTypeName(static_cast<int>(code)) + " are not supported",
+                           "set stash_type to 1");
+}
+
+LogicalResult buildLayerNorm(NodeContext &node) {
+  checkStashType(node);
+  int64_t axis = node.normalizeAxis(node.getInt("axis", -1), node.getRank(0));
+  llvm::APFloat epsilon(static_cast<float>(node.getFloat("epsilon", 1e-5f)));
+  return node.emit<nn::LayerNormOp>(node.getInput(0), node.getInput(1), node.getInput(2), axis, epsilon);
+}
+
+LogicalResult buildRmsNorm(NodeContext &node) {
+  checkStashType(node);
+  int64_t axis = node.normalizeAxis(node.getInt("axis", -1), node.getRank(0));
+  llvm::APFloat epsilon(static_cast<float>(node.getFloat("epsilon", 1e-5f)));
+  return node.emit<nn::RmsNormOp>(node.getInput(0), node.getInput(1), axis, epsilon);
+}
+
+} // namespace
+
+llvm::ArrayRef<OpRow> getReductionOps() {
+  using nn::ArgReduceKind, nn::ReduceKind;
+  static constexpr OpRow kRows[] = {
+      {"", "ReduceSum", 1, 1, 2, buildReduce<ReduceKind::Sum, 13>},
+      {"", "ReduceMean", 1, 1, 2, buildReduce<ReduceKind::Mean, 18>},
+      {"", "ReduceMax", 1, 1, 2, buildReduce<ReduceKind::Max, 18>},
+      {"", "ReduceMin", 1, 1, 2, buildReduce<ReduceKind::Min, 18>},
+      {"", "ReduceProd", 1, 1, 2, buildReduce<ReduceKind::Prod, 18>},
+      {"", "ReduceL1", 1, 1, 2, buildReduce<ReduceKind::L1, 18>},
+      {"", "ReduceL2", 1, 1, 2, buildReduce<ReduceKind::L2, 18>},
+      {"", "ReduceSumSquare", 1, 1, 2, buildReduce<ReduceKind::SumSquare, 18>},
+      {"", "ReduceLogSum", 1, 1, 2, buildReduce<ReduceKind::LogSum, 18>},
+      {"", "ReduceLogSumExp", 1, 1, 2, buildReduce<ReduceKind::LogSumExp, 18>},
+      {"", "ArgMax", 1, 1, 1, buildArgReduce<ArgReduceKind::Max>},
+      {"", "ArgMin", 1, 1, 1, buildArgReduce<ArgReduceKind::Min>},
+      {"", "CumSum", 11, 2, 2, buildCumSum},
+      {"", "Softmax", 1, 1, 1, buildSoftmax<nn::SoftmaxOp>},
+      {"", "LogSoftmax", 1, 1, 1, buildSoftmax<nn::LogSoftmaxOp>},
+      {"", "LayerNormalization", 17, 2, 3, buildLayerNorm},
+      {"", "RMSNormalization", 23, 2, 2, buildRmsNorm},
+  };
+  return kRows;
+}
+
+} // namespace heddle::importer
