@@ -114,15 +114,18 @@ def Attn_SdpaOp : Attn_SdpaBaseOp<"sdpa", [AttrSizedResultSegments]> {
     Example: causal attention with a key padding mask, 12 heads on 4 key heads, in BSND.
 
     ```mlir
-    %o = attn.sdpa %q, %k, %v mask_captures(%pad : tensor<?x?xi1>)
-        mask {
-    ^bb0(%b: index, %h: index, %i: index, %j: index, %keep: i1):
-      %seen = arith.cmpi ule, %j, %i : index
-      %both = arith.andi %seen, %keep : i1
-      attn.yield %both : i1
-    } {q_num_heads = 12 : i64, kv_num_heads = 4 : i64, scale = 0.125 : f32, fully_masked = #attn<fully_masked zero>,
-       mask_capture_maps = [affine_map<(b, n, q, kv) -> (b, kv)>]}
-       : tensor<?x?x12x64xf32>, tensor<?x?x4x64xf32>, tensor<?x?x4x64xf32> -> tensor<?x?x12x64xf32>
+    func.func @causal(%q: tensor<?x?x12x64xf32>, %k: tensor<?x?x4x64xf32>, %v: tensor<?x?x4x64xf32>,
+                      %pad: tensor<?x?xi1>) -> tensor<?x?x12x64xf32> {
+      %o = attn.sdpa %q, %k, %v mask_captures(%pad : tensor<?x?xi1>) mask {
+      ^bb0(%b: index, %h: index, %i: index, %j: index, %keep: i1):
+        %seen = arith.cmpi ule, %j, %i : index
+        %both = arith.andi %seen, %keep : i1
+        attn.yield %both : i1
+      } {q_num_heads = 12 : i64, kv_num_heads = 4 : i64, scale = 0.125 : f32,
+         fully_masked = #attn<fully_masked zero>, mask_capture_maps = [affine_map<(b, n, q, kv) -> (b, kv)>]}
+         : tensor<?x?x12x64xf32>, tensor<?x?x4x64xf32>, tensor<?x?x4x64xf32> -> tensor<?x?x12x64xf32>
+      return %o : tensor<?x?x12x64xf32>
+    }
     ```
 
     Errors: `expects key and value of equal sequence length, got 128 and 96`; `expects q_num_heads to be a
@@ -184,10 +187,15 @@ def Attn_OnlineSdpaOp : Attn_SdpaBaseOp<"online_sdpa", [
     Example:
 
     ```mlir
-    %acc, %max, %sum = attn.online_sdpa %q, %k, %v outs(%acc0, %max0, %sum0)
-        {q_num_heads = 4 : i64, kv_num_heads = 4 : i64, scale = 0.125 : f32}
-       : tensor<1x64x4x64xf32>, tensor<1x?x4x64xf32>, tensor<1x?x4x64xf32>
-       -> tensor<1x64x4x64xf32>, tensor<1x4x64xf32>
+    func.func @tile(%q: tensor<1x64x4x64xf32>, %k: tensor<1x?x4x64xf32>, %v: tensor<1x?x4x64xf32>,
+                    %acc0: tensor<1x64x4x64xf32>, %max0: tensor<1x4x64xf32>, %sum0: tensor<1x4x64xf32>)
+        -> tensor<1x64x4x64xf32> {
+      %acc, %max, %sum = attn.online_sdpa %q, %k, %v outs(%acc0, %max0, %sum0)
+          {q_num_heads = 4 : i64, kv_num_heads = 4 : i64, scale = 0.125 : f32}
+         : tensor<1x64x4x64xf32>, tensor<1x?x4x64xf32>, tensor<1x?x4x64xf32>
+         -> tensor<1x64x4x64xf32>, tensor<1x4x64xf32>
+      return %acc : tensor<1x64x4x64xf32>
+    }
     ```
 
     Errors: as attn.sdpa; `expects maximum and sum of shape (b, n, q) = [1, 4, 64], got [1, 64, 4]`.
@@ -250,8 +258,13 @@ def Attn_MergePartialsOp : Attn_StateOp<"merge_partials", [
     Example:
 
     ```mlir
-    %acc, %max, %sum = attn.merge_partials (%a0, %m0, %s0), (%a1, %m1, %s1)
-       : tensor<1x64x4x64xf32>, tensor<1x4x64xf32>
+    func.func @merge(%a0: tensor<1x64x4x64xf32>, %m0: tensor<1x4x64xf32>, %s0: tensor<1x4x64xf32>,
+                     %a1: tensor<1x64x4x64xf32>, %m1: tensor<1x4x64xf32>, %s1: tensor<1x4x64xf32>)
+        -> tensor<1x64x4x64xf32> {
+      %acc, %max, %sum = attn.merge_partials (%a0, %m0, %s0), (%a1, %m1, %s1)
+         : tensor<1x64x4x64xf32>, tensor<1x4x64xf32>
+      return %acc : tensor<1x64x4x64xf32>
+    }
     ```
 
     Errors: `expects maximum and sum of shape (b, n, q) = [1, 4, 64], got [1, 64, 4]`.
@@ -277,8 +290,12 @@ def Attn_FinalizePartialsOp : Attn_StateOp<"finalize_partials", [AllTypesMatch<[
     Example:
 
     ```mlir
-    %o = attn.finalize_partials %acc, %max, %sum {fully_masked = #attn<fully_masked zero>}
-       : tensor<1x64x4x64xf32>, tensor<1x4x64xf32> -> tensor<1x64x4x64xf32>
+    func.func @finalize(%acc: tensor<1x64x4x64xf32>, %max: tensor<1x4x64xf32>, %sum: tensor<1x4x64xf32>)
+        -> tensor<1x64x4x64xf32> {
+      %o = attn.finalize_partials %acc, %max, %sum {fully_masked = #attn<fully_masked zero>}
+         : tensor<1x64x4x64xf32>, tensor<1x4x64xf32> -> tensor<1x64x4x64xf32>
+      return %o : tensor<1x64x4x64xf32>
+    }
     ```
 
     Errors: `expects an output of shape [1, 64, 4, 64], got [1, 4, 64, 64]`.
@@ -299,7 +316,23 @@ def Attn_YieldOp : Op<Attn_Dialect, "yield", [Pure, Terminator,
   let description = [{
     Gives the region's value: the changed score, or an i1 that tells whether the query sees the key.
 
-    Example: `attn.yield %score : f32`.
+    Example: a soft cap of 30 on the scores.
+
+    ```mlir
+    func.func @softcap(%q: tensor<?x?x4x64xf32>, %k: tensor<?x?x4x64xf32>, %v: tensor<?x?x4x64xf32>)
+        -> tensor<?x?x4x64xf32> {
+      %o = attn.sdpa %q, %k, %v score {
+      ^bb0(%score: f32, %b: index, %h: index, %i: index, %j: index):
+        %cap = arith.constant 3.0e+1 : f32
+        %small = arith.divf %score, %cap : f32
+        %bent = math.tanh %small : f32
+        %capped = arith.mulf %bent, %cap : f32
+        attn.yield %capped : f32
+      } {q_num_heads = 4 : i64, kv_num_heads = 4 : i64, scale = 0.125 : f32}
+         : tensor<?x?x4x64xf32>, tensor<?x?x4x64xf32>, tensor<?x?x4x64xf32> -> tensor<?x?x4x64xf32>
+      return %o : tensor<?x?x4x64xf32>
+    }
+    ```
 
     Errors: those of the op around it, `expects the mask region to yield i1, got 'f32'`.
   }];

@@ -48,8 +48,12 @@ def Attn_RopeOp : Op<Attn_Dialect, "rope", [Pure, AllTypesMatch<["input", "outpu
     Example:
 
     ```mlir
-    %y = attn.rope bsnd %q, %cos, %sin, %positions {rotary_embedding_dim = 32 : i64}
-       : tensor<?x?x12x64xf32>, tensor<2048x16xf32>, tensor<?x?xi64>
+    func.func @rotate(%q: tensor<?x?x12x64xf32>, %cos: tensor<2048x16xf32>, %sin: tensor<2048x16xf32>,
+                      %positions: tensor<?x?xi64>) -> tensor<?x?x12x64xf32> {
+      %y = attn.rope bsnd %q, %cos, %sin, %positions {rotary_embedding_dim = 32 : i64}
+         : tensor<?x?x12x64xf32>, tensor<2048x16xf32>, tensor<?x?xi64>
+      return %y : tensor<?x?x12x64xf32>
+    }
     ```
 
     Errors: `expects an even rotary_embedding_dim within [2, 64], got 65`; `expects cos and sin of shape [?,
