@@ -34,7 +34,8 @@ static int64_t countSliced(int64_t extent, int64_t start, int64_t end, int64_t s
 
 /// The axes of |op|'s vectors, counted from the front; nothing where they aren't known. Emits an error where they are
 /// out of range or not distinct.
-static FailureOr<std::optional<Extents>> resolveAxes(OptionalLocation location, Value axes, int64_t count, int64_t rank) {
+static FailureOr<std::optional<Extents>> resolveAxes(OptionalLocation location, Value axes, int64_t count,
+                                                     int64_t rank) {
   Extents result;
   if (!axes) {
     for (int64_t axis = 0; axis < count; ++axis)
@@ -66,6 +67,17 @@ static int64_t sliceExtent(int64_t extent, std::optional<int64_t> start, std::op
   return countSliced(extent, *start, *end, *step);
 }
 
+/// What is known of starts or ends. Exporters write the least int64_t for "from the start", which is the mark of an
+/// unknown number as well: the next greater one means the same.
+static std::optional<SmallVector<int64_t>> getKnownBounds(Value bounds) {
+  auto constants = getConstantInts(bounds);
+  if (!constants)
+    return getKnownInts(bounds);
+  for (int64_t &bound : *constants)
+    bound = std::max(bound, kDynamic + 1);
+  return constants;
+}
+
 LogicalResult SliceOp::inferReturnTypes(MLIRContext *, OptionalLocation location, Adaptor adaptor,
                                         SmallVectorImpl<Type> &types) {
   RankedTensorType data = getTensorType(adaptor.getData());
@@ -83,7 +95,7 @@ LogicalResult SliceOp::inferReturnTypes(MLIRContext *, OptionalLocation location
   if (!*axes) {
     shape.assign(shape.size(), kDynamic);
   } else {
-    auto starts = getKnownInts(adaptor.getStarts()), ends = getKnownInts(adaptor.getEnds());
+    auto starts = getKnownBounds(adaptor.getStarts()), ends = getKnownBounds(adaptor.getEnds());
     auto entry = [](auto &vector, size_t i) { return vector ? std::optional((*vector)[i]) : std::nullopt; };
     for (auto [i, axis] : llvm::enumerate(**axes))
       shape[axis] = sliceExtent(shape[axis], entry(starts, i), entry(ends, i), entry(steps, i));
@@ -174,8 +186,7 @@ LogicalResult GatherElementsOp::inferReturnTypes(MLIRContext *, OptionalLocation
                                                  SmallVectorImpl<Type> &types) {
   if (failed(checkElementIndices(location, adaptor.getData(), adaptor.getIndices(), adaptor.getAxis())))
     return failure();
-  types.push_back(
-      getTensorType(adaptor.getIndices()).clone(getTensorType(adaptor.getData()).getElementType()));
+  types.push_back(getTensorType(adaptor.getIndices()).clone(getTensorType(adaptor.getData()).getElementType()));
   return success();
 }
 
