@@ -152,5 +152,24 @@ LogicalResult KvCacheUpdateOp::verify() {
   return success();
 }
 
+//===------------------------------------------------------------------------------------------------------------===//
+// attn.online_sdpa prints a state's two types once: those of maximum and sum, and of the results, are the same. (A trait
+// can't say so: what ODS generates from it takes operand numbers for positions, and optional operands come before.)
+//===------------------------------------------------------------------------------------------------------------===//
+
+static ParseResult parseStateTypes(OpAsmParser &parser, Type &accumulator, Type &maximum, Type &sum,
+                                   Type &outAccumulator, Type &outMaximum, Type &outSum) {
+  if (parser.parseType(accumulator) || parser.parseComma() || parser.parseType(maximum))
+    return failure();
+  outAccumulator = accumulator;
+  sum = outMaximum = outSum = maximum;
+  return success();
+}
+
+static void printStateTypes(OpAsmPrinter &printer, Operation *, Type accumulator, Type maximum, Type, Type, Type,
+                            Type) {
+  printer << accumulator << ", " << maximum;
+}
+
 #define GET_OP_CLASSES
 #include "dialects/attn/AttnOps.cpp.inc"

@@ -156,9 +156,7 @@ def Attn_SdpaOp : Attn_SdpaBaseOp<"sdpa", [AttrSizedResultSegments]> {
   }];
 }
 
-def Attn_OnlineSdpaOp : Attn_SdpaBaseOp<"online_sdpa", [
-    AllTypesMatch<["accumulator", "out_accumulator"]>,
-    AllTypesMatch<["maximum", "sum", "out_maximum", "out_sum"]>]> {
+def Attn_OnlineSdpaOp : Attn_SdpaBaseOp<"online_sdpa", []> {
   let summary = "Attention in running form: tileable along keys";
   let description = [{
     Takes the state (accumulator, maximum, sum) of each query row through the keys of this op, in natural
@@ -223,7 +221,8 @@ def Attn_OnlineSdpaOp : Attn_SdpaBaseOp<"online_sdpa", [
          | `value_zero_point` `(` $value_zero_point `:` type($value_zero_point) `)`)
     `outs` `(` $accumulator `,` $maximum `,` $sum `)` (`score` $score^)? (`mask` $mask^)? attr-dict
     `:` type($query) `,` type($key) `,` type($value)
-    `->` type($accumulator) `,` type($maximum)
+    `->` custom<StateTypes>(type($accumulator), type($maximum), type($sum), type($out_accumulator),
+                            type($out_maximum), type($out_sum))
   }];
 }
 

@@ -81,8 +81,12 @@ def Attn_KvCacheUpdateOp : Op<Attn_Dialect, "kv_cache_update", [Pure, AllTypesMa
     Example:
 
     ```mlir
-    %new = attn.kv_cache_update linear %cache, %k, %at {axis = 2 : i64}
-       : tensor<?x4x2048x64xf32>, tensor<?x4x?x64xf32>, tensor<?xi64>
+    func.func @append(%cache: tensor<?x4x2048x64xf32>, %k: tensor<?x4x?x64xf32>, %at: tensor<?xi64>)
+        -> tensor<?x4x2048x64xf32> {
+      %new = attn.kv_cache_update linear %cache, %k, %at {axis = 2 : i64}
+         : tensor<?x4x2048x64xf32>, tensor<?x4x?x64xf32>, tensor<?xi64>
+      return %new : tensor<?x4x2048x64xf32>
+    }
     ```
 
     Errors: `expects axis within [1, 4), got 0`; `expects an update of shape [?, 4, ?, 64] up to axis 2, got ...`.

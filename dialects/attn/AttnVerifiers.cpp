@@ -339,6 +339,11 @@ LogicalResult OnlineSdpaOp::verify() {
       failed(verifyElementType(op, "accumulator", getAccumulator(), getScoreType(op))) ||
       failed(verifyElementType(op, "maximum and sum", getMaximum(), getScoreType(op))))
     return failure();
+  bool keepsTypes = getOutAccumulator().getType() == getAccumulator().getType() &&
+                    llvm::all_equal({getMaximum().getType(), getSum().getType(), getOutMaximum().getType(),
+                                     getOutSum().getType()});
+  if (!keepsTypes)
+    return emitOpError("expects results of the types of accumulator, maximum and sum");
   int64_t heads = getQNumHeads();
   return verifyShape(op, "maximum and sum", getMaximum(), "(b, n, q)",
                      {extents.batch.extent, heads, extents.rows.extent});
