@@ -14,8 +14,10 @@ import numpy as np
 TYPES = ["float32", "float64", "float16", None, "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32",
          "uint64", "bool"]
 
+PARTS = ["error_code", "message", "context", "help"]
+
 api = ctypes.CDLL(os.environ["HEDDLE_LIBRARY"])
-for name in ("message", "context", "help", "error_code"):
+for name in PARTS:
     function = api[f"heddle_status_{name}"]
     function.argtypes, function.restype = [ctypes.c_void_p], ctypes.c_char_p
 api.heddle_tensor_dims.restype = ctypes.POINTER(ctypes.c_int64)
@@ -28,7 +30,7 @@ def check(status):
     """Prints STATUS and leaves with the code of its kind, unless it is success."""
     if not status:
         return
-    part = {name: api[f"heddle_status_{name}"](status).decode() for name in ("error_code", "message", "context", "help")}
+    part = {name: api[f"heddle_status_{name}"](status).decode() for name in PARTS}
     print(f"error[{part['error_code']}]: {part['message']}", file=sys.stderr)
     if part["context"]:
         print("  " + part["context"], file=sys.stderr)

@@ -26,8 +26,8 @@ PRELUDE = f'c_api() {{ "{sys.executable}" -B "{pathlib.Path(__file__).with_name(
 
 def run(command, folder, environment):
     """The lines that a case should have, for COMMAND as it is."""
-    result = subprocess.run(["bash", "-c", PRELUDE + command], cwd=folder, env=environment, capture_output=True, text=True,
-                            stdin=subprocess.DEVNULL, timeout=120)
+    result = subprocess.run(["bash", "-c", PRELUDE + command], cwd=folder, env=environment, stdin=subprocess.DEVNULL,
+                            capture_output=True, text=True, timeout=120)
     lines = ["| " + line if line else "|" for line in result.stdout.splitlines()]
     lines += [line.rstrip() for line in result.stderr.splitlines()]
     # The folder differs from run to run.

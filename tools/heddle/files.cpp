@@ -26,8 +26,11 @@ std::string readFile(const std::string &path) {
   std::string bytes;
   char buffer[1 << 16];
   errno = 0;
-  for (size_t count; (count = std::fread(buffer, 1, sizeof buffer, file)) > 0;)
+  size_t count = 0;
+  do {
+    count = std::fread(buffer, 1, sizeof buffer, file);
     bytes.append(buffer, count);
+  } while (count == sizeof buffer);
   int error = std::ferror(file) ? errno : 0;
   if (!isStandardInput)
     std::fclose(file);

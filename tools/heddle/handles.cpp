@@ -32,10 +32,7 @@ static Exit exitOf(heddle_status_code_t code) {
 void check(heddle_status_t status, std::string_view context) {
   if (!status)
     return;
-  struct Owner {
-    heddle_status_t status;
-    ~Owner() { heddle_status_release(status); }
-  } owner{status};
+  std::unique_ptr<heddle_status_object_t, Releaser<heddle_status_release>> owner(status);
   std::string_view own = heddle_status_context(status);
   fail(exitOf(heddle_status_code(status)), heddle_status_error_code(status), heddle_status_message(status),
        own.empty() ? context : own, heddle_status_help(status));

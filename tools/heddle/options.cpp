@@ -70,7 +70,8 @@ void OptionSet::list(const char *flags, std::vector<std::string> &values, const 
   finish(option, placeholder);
 }
 
-void OptionSet::choice(const char *flags, std::string &value, std::vector<std::string> choices, const char *help) {
+void OptionSet::choice(const char *flags, std::string &value, const std::vector<std::string> &choices,
+                       const char *help) {
   std::string placeholder = join(choices, "|");
   auto assign = [&value, choices, flags](const std::string &given) {
     if (std::find(choices.begin(), choices.end(), given) == choices.end())

@@ -31,7 +31,7 @@ public:
   /// |flags| is "--name" or "-n,--name"; |placeholder| stands for the value in the help.
   void text(const char *flags, std::string &value, const char *placeholder, const char *help);
   void list(const char *flags, std::vector<std::string> &values, const char *placeholder, const char *help);
-  void choice(const char *flags, std::string &value, std::vector<std::string> choices, const char *help);
+  void choice(const char *flags, std::string &value, const std::vector<std::string> &choices, const char *help);
   void count(const char *flags, unsigned &value, const char *placeholder, const char *help);
   void number(const char *flags, double &value, const char *placeholder, const char *help);
   void flag(const char *flags, bool &value, const char *help);
