@@ -12,7 +12,8 @@ import case
 import command
 import models
 
-SHAPE = (3, 16)
+# (batch, length) for the reference evaluator's plain loops; numbers_test.py has the long ones, against onnxruntime.
+SHAPES = ((1, 1), (3, 16), (8, 31))
 
 
 def chosen():
@@ -25,15 +26,16 @@ def chosen():
 
 
 class CommandTest(case.ArtifactTestCase):
-    def run_and_compare(self, model):
-        oracle = models.Oracle(model)
-        feeds = models.feeds(oracle.inputs, *SHAPE)
-        arguments = []
+    def arguments(self, feeds):
+        """--input options for FEEDS, which are saved to files."""
         for name, values in feeds.items():
             np.save(self.scratch / f"{name}.npy", values)
-            arguments += ["--input", f"{name}=@{self.scratch / name}.npy"]
-        out = self.scratch / "out.npz"
-        command.heddle("run", self.artifact(model), *arguments, "--output", out)
+        return [f"--input={name}=@{self.scratch / name}.npy" for name in feeds]
+
+    def run_and_compare(self, model):
+        oracle, out = models.Oracle(model), self.scratch / "out.npz"
+        feeds = models.feeds(oracle.inputs, *SHAPES[1])
+        command.heddle("run", self.artifact(model), *self.arguments(feeds), "--output", out)
         actual = np.load(out)
         for name, values in oracle.run(feeds).items():
             self.assertLessEqual(models.difference(actual[name], values), 1e-5, name)
@@ -45,8 +47,10 @@ class CommandTest(case.ArtifactTestCase):
 
     def test_verifies_against_the_reference(self):
         for model in chosen():
-            with self.subTest(model=model.parent.name):
-                command.heddle("verify", self.artifact(model), model)
+            for shape in SHAPES:
+                with self.subTest(model=model.parent.name, shape=shape):
+                    feeds = models.feeds(models.Oracle(model).inputs, *shape)
+                    command.heddle("verify", self.artifact(model), model, *self.arguments(feeds))
 
     def test_verify_finds_a_changed_weight(self):
         original = models.exports()[0]
