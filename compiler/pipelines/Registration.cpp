@@ -4,6 +4,7 @@
 
 #include "compiler/pipelines/Registration.h"
 
+#include "compiler/transforms/outlining/Passes.h"
 #include "compiler/transforms/shapes/Passes.h"
 #include "dialects/attn/AttnDialect.h"
 #include "dialects/kernel/KernelDialect.h"
@@ -31,4 +32,5 @@ void heddle::registerAllPasses() {
   mlir::registerCanonicalizerPass();
   mlir::registerCSEPass();
   nn::registerShapesPasses();
+  nn::registerOutliningPasses();
 }

@@ -101,7 +101,12 @@ Value KernelBuilder::getTrailing(unsigned region, unsigned i) {
   return state.region->getArgument(state.region->getNumArguments() - state.numTrailing + i);
 }
 
-OpBuilder KernelBuilder::at(unsigned number) { return OpBuilder::atBlockEnd(&regions[number].region->front()); }
+OpBuilder KernelBuilder::at(unsigned number) {
+  // Not OpBuilder::atBlockEnd, which asks the region's op for the context: there is none yet.
+  OpBuilder builder(context);
+  builder.setInsertionPointToEnd(&regions[number].region->front());
+  return builder;
+}
 
 void KernelBuilder::yield(unsigned number, ValueRange values) {
   at(number).create<kernel::YieldOp>(UnknownLoc::get(context), values);

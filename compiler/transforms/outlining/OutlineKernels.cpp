@@ -14,10 +14,10 @@
 
 #define DEBUG_TYPE "nn-outline-kernels"
 
-namespace heddle {
+namespace heddle::nn {
 #define GEN_PASS_DEF_OUTLINEKERNELSPASS
 #include "compiler/transforms/outlining/Passes.h.inc"
-} // namespace heddle
+} // namespace heddle::nn
 
 using namespace mlir;
 using namespace heddle;
@@ -44,7 +44,7 @@ static StringRef findObstacle(Operation *op, const ShapeAnalysis &analysis) {
 }
 
 namespace {
-struct OutlineKernelsPass : public heddle::impl::OutlineKernelsPassBase<OutlineKernelsPass> {
+struct OutlineKernelsPass : public nn::impl::OutlineKernelsPassBase<OutlineKernelsPass> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     auto functions = llvm::to_vector(module.getOps<func::FuncOp>());

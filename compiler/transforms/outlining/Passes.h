@@ -10,12 +10,12 @@
 
 #include <memory>
 
-namespace heddle {
+namespace heddle::nn {
 #define GEN_PASS_DECL
 #include "compiler/transforms/outlining/Passes.h.inc"
 
 #define GEN_PASS_REGISTRATION
 #include "compiler/transforms/outlining/Passes.h.inc"
-} // namespace heddle
+} // namespace heddle::nn
 
 #endif // HEDDLE_COMPILER_TRANSFORMS_OUTLINING_PASSES_H
