@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A target as the pipelines see it: it decides tiles, says how a kernel's work is shared out, and makes code. Pipelines
+// know no target by name; TargetRegistry.h finds them.
+
+#ifndef HEDDLE_COMPILER_TARGETS_TARGET_H
+#define HEDDLE_COMPILER_TARGETS_TARGET_H
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "mlir/IR/AffineMap.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace mlir {
+class OpPassManager;
+}
+namespace heddle::kernel {
+class FuncOp;
+}
+
+namespace heddle {
+
+/// How the runtime shares out one kernel: ()[sizes] -> (n) with the kernel's size arguments as symbols. Maps may
+/// multiply and divide symbols (semi-affine); a divisor is never 0.
+struct WorkShape {
+  mlir::AffineMap grid;    ///< work items; 0 where a result is empty
+  mlir::AffineMap grain;   ///< fewest items that are worth a thread of their own, at least 1
+  mlir::AffineMap scratch; ///< bytes per thread
+};
+
+/// The code of a set of kernels for one target.
+struct KernelImage {
+  std::vector<char> bytes;
+  /// Virtual address of each kernel, in the order of the module's functions.
+  std::vector<std::pair<std::string, uint64_t>> addresses;
+};
+
+/// Called after each finished kernel, from any thread but one at a time: |done| of |total|.
+using CompileProgress = std::function<void(size_t done, size_t total)>;
+
+/// One target of an artifact. Immutable; may be used from several threads.
+class Target {
+public:
+  virtual ~Target() = default;
+
+  /// As artifacts record it: "cpu:x86-64-v4".
+  virtual llvm::StringRef getName() const = 0;
+  /// What the machine must have for this code, by the loader's names.
+  virtual llvm::ArrayRef<std::string> getFeatures() const = 0;
+  /// For people: "avx2, fma".
+  virtual std::string getSummary() const = 0;
+
+  /// Adds the pass that writes kernel.config on each kernel.func of a module.
+  virtual void addSelectionPass(mlir::OpPassManager &pm) const = 0;
+  /// Needs kernel.config.
+  virtual mlir::FailureOr<WorkShape> getWorkShape(kernel::FuncOp func) const = 0;
+  /// `<types>_<root>_<tile>__<isa>_<hash>`; the hash covers all that code depends on. Needs kernel.config.
+  virtual std::string getKernelName(kernel::FuncOp func) const = 0;
+  /// Code for all kernel.funcs of |kernels|, which stays as it is, on |threads| threads. The same bytes for the same
+  /// kernels in the same order, whatever |threads|. Errors are emitted at the kernels.
+  virtual mlir::FailureOr<KernelImage> compileKernels(mlir::ModuleOp kernels, unsigned threads,
+                                                      const CompileProgress &progress) const = 0;
+};
+
+} // namespace heddle
+
+#endif // HEDDLE_COMPILER_TARGETS_TARGET_H

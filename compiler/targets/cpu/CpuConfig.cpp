@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Tile tables, each number beside the fact that explains it, and the pass cpu-select-lowering-config.
+//
+// Contractions keep row_tile x column_vectors accumulators in registers and need one register per column vector for
+// the right side and one for the broadcast left element. A fused multiply-add takes 4 cycles and two start per cycle
+// (of 8 floats on AVX2; of 16 on AVX-512 one or two), so 8 independent accumulators are the least; vectors of 16 count
+// as two on AVX2.
+//
+//   AVX2, 16 registers of 8:      6 x 16 = 12 accumulators + 2 + 1. 6 x 16 spills nothing; 3 x 32 and 7 x 16 do.
+//   AVX-512, 32 registers of 16:  4 x 64 = 16 + 4 + 1;  8 x 48 = 24 + 3 + 1;  8 x 32 = 16 + 2 + 1.
+//
+// row_tile is at most 8: the rows of the left side lie one stride apart, and with a stride that is a multiple of 4 KiB
+// all of them fall into one set of an 8-way L1 cache.
+
+#include "compiler/targets/cpu/CpuConfig.h"
+
+#include "compiler/targets/cpu/Passes.h"
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+
+namespace heddle::cpu {
+
+#define GEN_PASS_DEF_SELECTLOWERINGCONFIGPASS
+#include "compiler/targets/cpu/Passes.h.inc"
+
+namespace {
+
+struct ContractTile {
+  int64_t rows, vectors;
+};
+
+ContractTile selectWideTile(std::optional<int64_t> columns) {
+  // Columns known only at run time: after a tile of two panels at most one is left over, and it has 8 accumulators.
+  if (!columns)
+    return {8, 2};
+  int64_t panels = llvm::divideCeil(*columns, kLanes);
+  if (panels % 4 == 0)
+    return {4, 4};
+  if (panels % 3 == 0)
+    return {8, 3};
+  return panels == 1 ? ContractTile{8, 1} : ContractTile{8, 2};
+}
+
+SmallVector<std::pair<StringRef, int64_t>> selectContract(kernel::ContractOp op, const CpuTarget &target) {
+  bool isWide = target.hasFeature("avx512f");
+  AffineMap bounds = op.getBounds();
+  auto columns = dyn_cast<AffineConstantExpr>(bounds.getResult(bounds.getNumResults() - 2));
+  std::optional<int64_t> constant = columns ? std::optional<int64_t>(columns.getValue()) : std::nullopt;
+  ContractTile tile = isWide ? selectWideTile(constant) : ContractTile{6, 1};
+  // An item of about 256 rows: with one group of panels a few hundred microseconds at most, and enough rows to pay for
+  // packing an activation (1/256 of the work). A multiple of the tile, so that only a kernel's last rows are a tail.
+  constexpr int64_t kItemRows = 256;
+  return {{config::kRowTile, tile.rows},
+          {config::kColumnVectors, tile.vectors},
+          {config::kRowsPerItem, kItemRows / tile.rows * tile.rows},
+          // With fewer than four rows AVX2 has fewer than 8 accumulators: M = 1, 2, 3 run at 25, 48, 72 % of peak, so a
+          // tail of up to three rows shares a tile's rows. A single row of AVX-512 tiles has two to four vectors.
+          {config::kSplitRowTail, isWide ? 0 : 1},
+          // vmaskmovps costs about 14 cycles per store on Zen 3; AVX-512 masks are free.
+          {config::kBranchMasks, isWide ? 0 : 1},
+          // Below about 2 us (60 multiply-adds per ns and core) waking a thread costs more than it brings.
+          {config::kGrainWork, int64_t(1) << 17}};
+}
+
+/// Entries of roots that stream over elements: 16384 are 1 to 4 us of work, below which one thread is faster.
+SmallVector<std::pair<StringRef, int64_t>> selectStreaming(Operation *root) {
+  SmallVector<std::pair<StringRef, int64_t>> entries = {{config::kGrainWork, 16384}};
+  // 4096 elements are 16 KiB of f32: in and out fit the L1 cache, and an item is much longer than its start-up.
+  if (isa<kernel::MapOp>(root))
+    entries.emplace_back(config::kElementsPerItem, 4096);
+  // Additions take 3 to 4 cycles: four chains keep the adders busy.
+  if (isa<kernel::RowwiseOp, kernel::ReduceOp>(root))
+    entries.emplace_back(config::kAccumulators, 4);
+  // Four neighbouring vectors are whole cache lines and as many chains.
+  if (isa<kernel::ReduceOp>(root))
+    entries.emplace_back(config::kVectorsPerItem, 4);
+  return entries;
+}
+
+class SelectLoweringConfigPass : public impl::SelectLoweringConfigPassBase<SelectLoweringConfigPass> {
+public:
+  using SelectLoweringConfigPassBase::SelectLoweringConfigPassBase;
+
+  void runOnOperation() override {
+    llvm::Expected<std::unique_ptr<Target>> parsed = CpuTarget::parse(StringRef(target).split(':').second);
+    if (!parsed) {
+      getOperation().emitError(llvm::toString(parsed.takeError()));
+      return signalPassFailure();
+    }
+    const auto &cpuTarget = static_cast<const CpuTarget &>(**parsed);
+    for (auto func : getOperation().getOps<kernel::FuncOp>()) {
+      func->setAttr(kernel::kConfigAttrName, selectConfig(func, cpuTarget));
+      ++numConfigs;
+    }
+  }
+};
+
+} // namespace
+
+kernel::LoweringConfigAttr selectConfig(kernel::FuncOp func, const CpuTarget &target) {
+  Operation *root = func.getRoot();
+  auto contract = dyn_cast<kernel::ContractOp>(root);
+  Builder b(func.getContext());
+  SmallVector<NamedAttribute> entries;
+  for (auto [key, value] : contract ? selectContract(contract, target) : selectStreaming(root))
+    entries.push_back(b.getNamedAttr(key, b.getI64IntegerAttr(value)));
+  return kernel::LoweringConfigAttr::get(func.getContext(), b.getDictionaryAttr(entries));
+}
+
+} // namespace heddle::cpu

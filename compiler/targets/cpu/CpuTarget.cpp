@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// CPU names, features and kernel names.
+
+#include "compiler/targets/cpu/CpuTarget.h"
+
+#include "compiler/targets/cpu/CpuCodegen.h"
+#include "compiler/targets/cpu/CpuConfig.h"
+#include "compiler/targets/cpu/Passes.h"
+#include "compiler/targets/cpu/WorkShape.h"
+#include "dialects/kernel/KernelOps.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/xxhash.h"
+#include "llvm/TargetParser/Host.h"
+#include "llvm/TargetParser/X86TargetParser.h"
+
+using namespace mlir;
+
+namespace heddle::cpu {
+
+/// What kernels may use of a CPU. Nothing else of a CPU model is recorded, so that a virtual machine that hides, say,
+/// a power management instruction still runs the code.
+static constexpr llvm::StringLiteral kUsedFeatures[] = {
+    "sse3",       "ssse3",       "sse4.1",     "sse4.2",       "popcnt",
+    "avx",        "avx2",        "fma",        "f16c",         "bmi",
+    "bmi2",       "lzcnt",       "movbe",      "avx512f",      "avx512bw",
+    "avx512cd",   "avx512dq",    "avx512vl",   "avx512vnni",   "avx512bf16",
+    "avx512vbmi", "avx512vbmi2", "avx512ifma", "avx512bitalg", "avx512vpopcntdq",
+    "avx512fp16", "avxvnni",     "gfni"};
+
+static llvm::Error error(const Twine &message) {
+  return llvm::createStringError(llvm::inconvertibleErrorCode(), message.str());
+}
+
+llvm::Expected<std::unique_ptr<Target>> CpuTarget::parse(StringRef variant) {
+  SmallVector<StringRef> names;
+  llvm::X86::fillValidCPUArchList(names, /*Only64Bit=*/true);
+  std::string cpu = variant.empty() ? llvm::sys::getHostCPUName().str() : variant.str();
+  if (!llvm::is_contained(names, cpu))
+    return error("unknown CPU '" + Twine(variant) + "'" + didYouMean(variant, names));
+
+  SmallVector<StringRef> implied;
+  llvm::X86::getFeaturesForCPU(cpu, implied);
+  std::unique_ptr<CpuTarget> target(new CpuTarget);
+  llvm::StringMap<bool> host;
+  if (variant.empty())
+    host = llvm::sys::getHostCPUFeatures();
+  for (StringRef feature : kUsedFeatures)
+    if (llvm::is_contained(implied, feature) && (!variant.empty() || host.lookup(feature)))
+      target->features.push_back(feature.str());
+  target->name = "cpu:" + cpu;
+  target->tuneCpu = cpu;
+  if (!target->hasFeature("avx2") || !target->hasFeature("fma"))
+    return error("CPU '" + Twine(cpu) + "' lacks avx2 or fma, which kernels need; the oldest supported is x86-64-v3");
+  return target;
+}
+
+bool CpuTarget::hasFeature(StringRef feature) const { return llvm::is_contained(features, feature); }
+
+std::string CpuTarget::getSummary() const {
+  std::vector<std::string> words;
+  for (StringRef feature : {"avx2", "fma", "avx512f", "avx512vnni", "avx512bf16"})
+    if (hasFeature(feature))
+      words.push_back(feature.str());
+  return llvm::join(words, ", ");
+}
+
+std::string CpuTarget::getFeatureString() const { return "+" + llvm::join(features, ",+"); }
+
+void CpuTarget::addSelectionPass(OpPassManager &pm) const {
+  SelectLoweringConfigPassOptions options;
+  options.target = name;
+  pm.addPass(createSelectLoweringConfigPass(options));
+}
+
+FailureOr<WorkShape> CpuTarget::getWorkShape(kernel::FuncOp func) const { return cpu::getWorkShape(func); }
+
+FailureOr<KernelImage> CpuTarget::compileKernels(ModuleOp kernels, unsigned threads,
+                                                 const CompileProgress &progress) const {
+  return cpu::compileKernels(kernels, *this, threads, progress);
+}
+
+//===----------------------------------------------------------------------===//
+// Kernel names
+//===----------------------------------------------------------------------===//
+
+/// Element types of the operands, neighbours of one type once: f32, or i64_f32 for an embedding.
+static std::string typeWord(kernel::FuncOp func) {
+  std::vector<std::string> words;
+  for (Type type : llvm::concat<const Type>(func.getArgumentTypes(), func.getResultTypes())) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    if (!tensor)
+      continue;
+    std::string word;
+    llvm::raw_string_ostream(word) << tensor.getElementType();
+    if (!llvm::is_contained(words, word))
+      words.push_back(word);
+  }
+  return llvm::join(words, "");
+}
+
+static std::string tileWord(kernel::FuncOp func) {
+  auto attr = func->getAttrOfType<kernel::LoweringConfigAttr>(kernel::kConfigAttrName);
+  if (!attr || !isa<kernel::ContractOp>(func.getRoot()))
+    return "1x16";
+  return llvm::formatv("{0}x{1}", attr.getInteger(config::kRowTile), attr.getInteger(config::kColumnVectors) * kLanes);
+}
+
+std::string CpuTarget::getKernelName(kernel::FuncOp func) const {
+  // The hash covers the kernel and its config without its name and without locations, which no code depends on.
+  kernel::FuncOp copy = cast<kernel::FuncOp>(func->clone());
+  copy.setName("kernel");
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  copy->print(stream, OpPrintingFlags().printGenericOpForm());
+  copy->destroy();
+  stream << getIsaWord();
+  uint32_t hash = static_cast<uint32_t>(llvm::xxh3_64bits(text));
+  StringRef root = func.getRoot()->getName().stripDialect();
+  return llvm::formatv("{0}_{1}_{2}__{3}_{4}", typeWord(func), root, tileWord(func), getIsaWord(),
+                       llvm::format_hex_no_prefix(hash, 8));
+}
+
+void registerCpuTarget() { registerTarget("cpu", &CpuTarget::parse); }
+
+} // namespace heddle::cpu

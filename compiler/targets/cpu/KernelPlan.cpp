@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Plans of the four roots. Items are cut so that one is a few microseconds of work at most and any split over threads
+// gives the same bits: no item shares an accumulator with another.
+
+#include "compiler/targets/cpu/KernelPlan.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+
+namespace heddle::cpu {
+
+namespace {
+
+/// For each original loop of |root|: does a region read its index?
+SmallVector<bool> findUsedIndices(kernel::RootOpInterface root) {
+  SmallVector<bool> used(root.getNumLoops(), false);
+  root->walk([&](kernel::IndexOp op) {
+    if (static_cast<size_t>(op.getLoop()) < used.size())
+      used[op.getLoop()] = true;
+  });
+  return used;
+}
+
+bool isIntegerDivision(Operation *op) {
+  return isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp, arith::FloorDivSIOp, arith::CeilDivSIOp,
+             arith::CeilDivUIOp>(op);
+}
+
+/// True if the kernel may have to return an error.
+bool hasChecks(kernel::RootOpInterface root) {
+  auto isChecked = [](Operation *op) {
+    auto gather = dyn_cast<kernel::GatherOp>(op);
+    auto isData = [](Value index) { return !index.getType().isIndex(); };
+    bool isCheckedRead = gather && llvm::any_of(gather.getIndices(), isData);
+    return isCheckedRead || isIntegerDivision(op) ? WalkResult::interrupt() : WalkResult::advance();
+  };
+  return root->walk(isChecked).wasInterrupted();
+}
+
+AffineExpr product(ArrayRef<AffineExpr> factors, MLIRContext *context) {
+  AffineExpr result = getAffineConstantExpr(1, context);
+  for (AffineExpr factor : factors)
+    result = factor * result;
+  return result;
+}
+
+} // namespace
+
+KernelPlan::KernelPlan(kernel::FuncOp func)
+    : func(func), root(func.getRoot()), space(func.getContext(), func.getNumSizes()) {
+  config = func->getAttrOfType<kernel::LoweringConfigAttr>(kernel::kConfigAttrName);
+  canFail = root && hasChecks(func.getRoot());
+  items.workPerItem = items.scratchBytes = getAffineConstantExpr(0, func.getContext());
+}
+
+LogicalResult KernelPlan::readOperands() {
+  kernel::RootOpInterface root = func.getRoot();
+  // 1. The maps' symbols are the root's sizes; everything after this line speaks of the function's size arguments.
+  unsigned numTensors = func.getNumInputs();
+  numInputs = root.getRootInputs().size();
+  SmallVector<AffineExpr> symbols;
+  for (Value size : root.getRootSizes()) {
+    auto argument = dyn_cast<BlockArgument>(size);
+    if (!argument || argument.getArgNumber() < numTensors)
+      return root->emitOpError("expects its sizes to be arguments of the kernel.func");
+    symbols.push_back(getAffineSymbolExpr(argument.getArgNumber() - numTensors, func.getContext()));
+  }
+  unsigned numLoops = root.getNumLoops(), numSizes = func.getNumSizes();
+  auto onArguments = [&](AffineMap map) { return map.replaceDimsAndSymbols({}, symbols, numLoops, numSizes); };
+  for (AffineExpr bound : root.getRootBounds().getResults())
+    nest.bounds.push_back(Polynomial::get(bound.replaceSymbols(symbols), space));
+
+  // 2. Inputs are the function's tensor arguments, results its outputs.
+  for (auto [i, input] : llvm::enumerate(root.getRootInputs())) {
+    auto argument = dyn_cast<BlockArgument>(input);
+    if (!argument || argument.getArgNumber() >= numTensors)
+      return root->emitOpError() << "expects input " << i << " to be a tensor argument of the kernel.func";
+    bindings.push_back(argument.getArgNumber());
+    nest.accesses.push_back(getAccess(cast<RankedTensorType>(input.getType()),
+                                      func.getInputDims(argument.getArgNumber()), onArguments(root.getInputMap(i)),
+                                      space));
+  }
+  auto returned = func.getBody().front().getTerminator()->getOperands();
+  for (auto [i, result] : llvm::enumerate(root->getResults())) {
+    auto position = llvm::find(returned, result);
+    if (position == returned.end() || llvm::count(returned, result) != 1)
+      return root->emitOpError() << "expects result " << i << " to be returned exactly once";
+    unsigned number = position - returned.begin();
+    bindings.push_back(numTensors + number);
+    nest.accesses.push_back(getAccess(cast<RankedTensorType>(result.getType()), func.getResultDims(number),
+                                      onArguments(root.getResultMap(i)), space));
+  }
+  for (unsigned i = 0; i < numTensors; ++i)
+    bindingElements.push_back(getNumElements(cast<RankedTensorType>(func.getArgumentTypes()[i]), func.getInputDims(i)));
+  for (auto [i, type] : llvm::enumerate(func.getResultTypes()))
+    bindingElements.push_back(getNumElements(cast<RankedTensorType>(type), func.getResultDims(i)));
+  return success();
+}
+
+FailureOr<KernelPlan> KernelPlan::create(kernel::FuncOp func) {
+  KernelPlan plan(func);
+  if (!plan.config)
+    return func.emitOpError("expects kernel.config; run cpu-select-lowering-config first");
+  if (failed(plan.readOperands()))
+    return failure();
+  if (isa<kernel::MapOp>(plan.root))
+    plan.planMap();
+  else if (isa<kernel::RowwiseOp>(plan.root))
+    plan.planRowwise();
+  else if (isa<kernel::ReduceOp>(plan.root))
+    plan.planReduce();
+  else if (failed(plan.planContract()))
+    return failure();
+  return plan;
+}
+
+//===----------------------------------------------------------------------===//
+// map
+//===----------------------------------------------------------------------===//
+
+unsigned KernelPlan::chooseVectorLoop() {
+  // Stores decide before loads: a scatter costs a store per lane, a gather can at least overlap.
+  auto score = [&](unsigned loop) {
+    int64_t sum = 0;
+    for (auto [i, access] : llvm::enumerate(nest.accesses)) {
+      bool isResult = i >= getNumInputs();
+      switch (getLaneStride(access, loop, kLanes)) {
+      case LaneStride::Uniform:
+        sum += isResult ? -8 : 1;
+        break;
+      case LaneStride::Unit:
+        sum += isResult ? 8 : 2;
+        break;
+      case LaneStride::Other:
+        sum += isResult ? -4 : -1;
+        break;
+      }
+    }
+    // Most lanes of a loop that short would idle.
+    std::optional<int64_t> bound = nest.bounds[loop].getConstant();
+    return bound && *bound < kLanes / 2 ? sum - 6 : sum;
+  };
+  unsigned best = nest.getNumLoops() - 1;
+  for (int64_t loop = static_cast<int64_t>(best) - 1; loop >= 0; --loop)
+    if (!isReduction[loop] && (isReduction[best] || score(loop) > score(best)))
+      best = loop;
+  return best;
+}
+
+/// A root without loops becomes one with a loop of one step, so that no generator knows the case.
+static void ensureLoop(LoopNest &nest) {
+  if (nest.getNumLoops() != 0)
+    return;
+  nest.bounds.push_back(Polynomial(1));
+  for (Access &access : nest.accesses)
+    access.strides.push_back(Polynomial());
+}
+
+void KernelPlan::planMap() {
+  SmallVector<bool> canMerge(nest.getNumLoops(), true);
+  mergeLoops(nest, canMerge, findUsedIndices(func.getRoot()));
+  ensureLoop(nest);
+  isReduction.assign(nest.getNumLoops(), false);
+  vectorLoop = chooseVectorLoop();
+  for (unsigned loop = 0; loop < nest.getNumLoops(); ++loop)
+    if (loop != vectorLoop)
+      items.digits.push_back(toExpr(nest.bounds[loop]));
+  // The last digit cuts the vectorised loop into chunks.
+  int64_t chunk = config.getInteger(config::kElementsPerItem);
+  AffineExpr length = toExpr(nest.bounds[vectorLoop]);
+  items.digits.push_back(length.ceilDiv(chunk));
+  std::optional<int64_t> constant = nest.bounds[vectorLoop].getConstant();
+  items.workPerItem = constant && *constant > chunk ? getAffineConstantExpr(chunk, func.getContext()) : length;
+}
+
+//===----------------------------------------------------------------------===//
+// rowwise and reduce
+//===----------------------------------------------------------------------===//
+
+void KernelPlan::planRowwise() {
+  SmallVector<bool> canMerge(nest.getNumLoops(), true);
+  // The row stays a loop of its own.
+  if (nest.getNumLoops() >= 2)
+    canMerge[nest.getNumLoops() - 2] = false;
+  mergeLoops(nest, canMerge, findUsedIndices(func.getRoot()));
+  vectorLoop = nest.getNumLoops() - 1;
+  isReduction.assign(nest.getNumLoops(), false);
+  for (unsigned loop = 0; loop < vectorLoop; ++loop)
+    items.digits.push_back(toExpr(nest.bounds[loop]));
+  items.workPerItem = toExpr(nest.bounds[vectorLoop]) * static_cast<int64_t>(root->getNumRegions());
+}
+
+void KernelPlan::planReduce() {
+  auto reduce = cast<kernel::ReduceOp>(root);
+  SmallVector<bool> reduced(nest.getNumLoops(), false);
+  for (int64_t loop : reduce.getReductionLoops())
+    reduced[loop] = true;
+  // Only loops of one kind merge. Merging reduction loops keeps their order, so no sum changes.
+  SmallVector<bool> canMerge(nest.getNumLoops(), false);
+  for (unsigned loop = 0; loop + 1 < nest.getNumLoops(); ++loop)
+    canMerge[loop] = reduced[loop] == reduced[loop + 1];
+  mergeLoops(nest, canMerge, findUsedIndices(func.getRoot()));
+  for (ArrayRef<unsigned> members : nest.originals)
+    isReduction.push_back(reduced[members.front()]);
+  ensureLoop(nest);
+  isReduction.resize(nest.getNumLoops(), false);
+
+  unsigned last = nest.getNumLoops() - 1;
+  bool hasParallel = llvm::is_contained(isReduction, false);
+  unsigned lastReduction = last;
+  while (lastReduction > 0 && !isReduction[lastReduction])
+    --lastReduction;
+  bool unitAlongReduction =
+      isReduction[lastReduction] && getLaneStride(nest.accesses.front(), lastReduction, kLanes) == LaneStride::Unit;
+  unsigned parallel = chooseVectorLoop();
+  bool unitAlongParallel = hasParallel && getLaneStride(nest.accesses.front(), parallel, kLanes) == LaneStride::Unit;
+  reducesLanes = isReduction[lastReduction] && (!hasParallel || (unitAlongReduction && !unitAlongParallel));
+  vectorLoop = reducesLanes ? lastReduction : parallel;
+
+  SmallVector<AffineExpr> reducedBounds;
+  for (unsigned loop = 0; loop < nest.getNumLoops(); ++loop) {
+    if (isReduction[loop])
+      reducedBounds.push_back(toExpr(nest.bounds[loop]));
+    else if (reducesLanes || loop != vectorLoop)
+      items.digits.push_back(toExpr(nest.bounds[loop]));
+  }
+  items.workPerItem = product(reducedBounds, func.getContext());
+  if (reducesLanes)
+    return;
+  int64_t columns = kLanes * config.getInteger(config::kVectorsPerItem);
+  items.digits.push_back(toExpr(nest.bounds[vectorLoop]).ceilDiv(columns));
+  items.workPerItem = items.workPerItem * columns;
+}
+
+//===----------------------------------------------------------------------===//
+// contract
+//===----------------------------------------------------------------------===//
+
+LogicalResult KernelPlan::planContract() {
+  auto op = cast<kernel::ContractOp>(root);
+  for (Type type : {op.getLhs().getType(), op.getRhs().getType()})
+    if (!getElementTypeOrSelf(type).isF32())
+      return op.emitOpError() << "expects f32 factors on this target, got " << getElementTypeOrSelf(type);
+
+  // Batch loops merge into the rows where the right side doesn't mind: one long row loop has one row tail. n and k
+  // stay.
+  unsigned rows = nest.getNumLoops() - 3;
+  SmallVector<bool> canMerge(nest.getNumLoops(), false);
+  for (unsigned loop = 0; loop < rows; ++loop)
+    canMerge[loop] = true;
+  // The last batch loop that the right side walks must not become part of the rows, not even of a single one.
+  for (unsigned loop = rows; loop-- > 0;) {
+    if (!nest.accesses[1].uses(loop) || nest.bounds[loop] == Polynomial(1))
+      continue;
+    canMerge[loop] = false;
+    break;
+  }
+  mergeLoops(nest, canMerge, findUsedIndices(func.getRoot()));
+  unsigned numLoops = nest.getNumLoops();
+  isReduction.assign(numLoops, false);
+  unsigned m = numLoops - 3, n = numLoops - 2, k = numLoops - 1;
+  contract.panelLoops[0] = m, contract.panelLoops[1] = n, contract.panelLoops[2] = k;
+  contract.packedRhs = op.getPackedRhs().has_value();
+  contract.rowTile = config.getInteger(config::kRowTile);
+  contract.columnVectors = config.getInteger(config::kColumnVectors);
+  contract.rowsPerItem = config.getInteger(config::kRowsPerItem);
+  contract.copyLhs = nest.accesses[0].isIrregularIn(k);
+  vectorLoop = n;
+  if (!contract.packedRhs && nest.accesses[1].uses(m))
+    return op.emitOpError("expects a right side that doesn't depend on the row loop");
+
+  for (unsigned loop = 0; loop < m; ++loop)
+    items.digits.push_back(toExpr(nest.bounds[loop]));
+  int64_t columns = kLanes * contract.columnVectors;
+  items.digits.push_back(toExpr(nest.bounds[m]).ceilDiv(contract.rowsPerItem));
+  items.digits.push_back(toExpr(nest.bounds[n]).ceilDiv(columns));
+  AffineExpr depth = toExpr(nest.bounds[k]), height = toExpr(nest.bounds[m]);
+  std::optional<int64_t> constantHeight = nest.bounds[m].getConstant();
+  if (constantHeight && *constantHeight > contract.rowsPerItem)
+    height = getAffineConstantExpr(contract.rowsPerItem, func.getContext());
+  items.workPerItem = (height * depth) * columns;
+
+  // Scratch: the item's panels of an activation, depth rounded up to whole transposed blocks; the copied left side.
+  constexpr int64_t kFloatBytes = 4;
+  AffineExpr depthBlocks = depth.ceilDiv(kLanes) * kLanes;
+  if (!contract.packedRhs)
+    items.scratchBytes = depthBlocks * (columns * kFloatBytes);
+  if (contract.copyLhs)
+    items.scratchBytes = items.scratchBytes + depthBlocks * (contract.rowsPerItem * kFloatBytes);
+  return success();
+}
+
+} // namespace heddle::cpu

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What code generation does with one kernel.func, decided before any code exists: merged loops, the vectorised loop,
+// work items, scratch. A pure function of the kernel and its #kernel.lowering_config, so that the program that
+// dispatches the kernel and the code of the kernel read the same numbers.
+
+#ifndef HEDDLE_COMPILER_TARGETS_CPU_KERNELPLAN_H
+#define HEDDLE_COMPILER_TARGETS_CPU_KERNELPLAN_H
+
+#include "compiler/targets/cpu/SymbolicAccess.h"
+#include "dialects/kernel/KernelOps.h"
+
+namespace heddle::cpu {
+
+/// Lanes of every vector that is generated, whatever the element type and the target (LLVM splits them).
+inline constexpr int64_t kLanes = 16;
+
+/// Keys of #kernel.lowering_config; CpuConfig.cpp explains and writes them, code generation reads them.
+namespace config {
+inline constexpr llvm::StringLiteral kRowTile = "row_tile";
+inline constexpr llvm::StringLiteral kColumnVectors = "column_vectors";
+inline constexpr llvm::StringLiteral kRowsPerItem = "rows_per_item";
+inline constexpr llvm::StringLiteral kSplitRowTail = "split_row_tail";
+inline constexpr llvm::StringLiteral kBranchMasks = "branch_masks";
+inline constexpr llvm::StringLiteral kElementsPerItem = "elements_per_item";
+inline constexpr llvm::StringLiteral kVectorsPerItem = "vectors_per_item";
+inline constexpr llvm::StringLiteral kAccumulators = "accumulators";
+inline constexpr llvm::StringLiteral kGrainWork = "grain_work";
+} // namespace config
+
+/// Work items of a kernel: all combinations of the digits, the last one fastest.
+struct ItemSpace {
+  llvm::SmallVector<mlir::AffineExpr> digits; // over the kernel's size symbols
+  mlir::AffineExpr workPerItem;               // elements, or multiply-adds of a contraction
+  mlir::AffineExpr scratchBytes;              // per thread
+};
+
+/// How a contraction's operands are read and its tiles are cut.
+struct ContractPlan {
+  bool packedRhs = false;
+  unsigned panelLoops[3] = {}; // loop numbers of m, n, k after merging
+  int64_t rowTile = 0, columnVectors = 0, rowsPerItem = 0;
+  /// The left side is copied to scratch first, because its address isn't linear in k.
+  bool copyLhs = false;
+};
+
+struct KernelPlan {
+  kernel::FuncOp func;
+  mlir::Operation *root;
+  SymbolSpace space;
+  LoopNest nest;
+  /// Binding number (inputs first, then outputs) of each root input and result.
+  llvm::SmallVector<unsigned> bindings;
+  unsigned numInputs = 0;                        // of the root
+  llvm::SmallVector<Polynomial> bindingElements; // per binding of the function
+  kernel::LoweringConfigAttr config;
+  /// Loop along which vectors run, for roots other than contract.
+  unsigned vectorLoop = 0;
+  /// kernel.reduce: vectors run along the last reduction loop rather than along a parallel one.
+  bool reducesLanes = false;
+  llvm::SmallVector<bool> isReduction; // per loop of the nest
+  /// A region reads a table at data-dependent indices or divides integers, so the kernel may return an error.
+  bool canFail = false;
+  ContractPlan contract;
+  ItemSpace items;
+
+  /// Emits an error at |func| and fails where the kernel breaks what this target needs: a config, sizes that are the
+  /// function's arguments, inputs that are the function's tensors.
+  static mlir::FailureOr<KernelPlan> create(kernel::FuncOp func);
+
+  unsigned getNumInputs() const { return numInputs; }
+  const Access &getInput(unsigned i) const { return nest.accesses[i]; }
+  const Access &getResult(unsigned i) const { return nest.accesses[getNumInputs() + i]; }
+  unsigned getResultBinding(unsigned i) const { return bindings[getNumInputs() + i]; }
+
+private:
+  explicit KernelPlan(kernel::FuncOp func);
+  mlir::LogicalResult readOperands();
+  void planMap();
+  void planRowwise();
+  void planReduce();
+  mlir::LogicalResult planContract();
+  unsigned chooseVectorLoop();
+  mlir::AffineExpr toExpr(const Polynomial &polynomial) const { return polynomial.toExpr(space); }
+};
+
+} // namespace heddle::cpu
+
+#endif // HEDDLE_COMPILER_TARGETS_CPU_KERNELPLAN_H

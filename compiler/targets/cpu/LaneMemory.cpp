@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Loads and stores of one value per lane. Along the vectorised loop an operand stands still (one scalar), has unit
+// stride (a vector access) or anything else (a gather or scatter with one address per lane).
+
+#include "compiler/targets/cpu/KernelEmitter.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+
+namespace heddle::cpu {
+
+namespace {
+
+/// |type|, or a vector of it, after the shape of |like|.
+Type withShapeOf(Type type, Type like) {
+  auto vector = dyn_cast<VectorType>(like);
+  return vector ? VectorType::get(vector.getShape(), type) : type;
+}
+
+/// A value read from memory as the region wants it: any byte but 0 is true.
+Value fromStorage(KernelEmitter &emitter, Value value, Type elementType) {
+  if (!elementType.isInteger(1))
+    return value;
+  return emitter.b.create<arith::CmpIOp>(emitter.loc, arith::CmpIPredicate::ne, value, emitter.zero(value.getType()));
+}
+
+Value toStorage(KernelEmitter &emitter, Value value, Type elementType) {
+  if (!elementType.isInteger(1))
+    return value;
+  return emitter.b.create<arith::ExtUIOp>(emitter.loc, withShapeOf(emitter.b.getI8Type(), value.getType()), value);
+}
+
+/// Type of the elements of binding |number|, before storage.
+Type getElementType(const KernelPlan &plan, unsigned number) {
+  kernel::FuncOp func = plan.func;
+  unsigned numInputs = func.getNumInputs();
+  Type type = number < numInputs ? func.getArgumentTypes()[number] : func.getResultTypes()[number - numInputs];
+  return cast<RankedTensorType>(type).getElementType();
+}
+
+} // namespace
+
+Value KernelEmitter::zero(Type type) { return b.create<arith::ConstantOp>(loc, b.getZeroAttr(type)); }
+
+Value KernelEmitter::broadcast(Value value, int64_t width) {
+  if (width == 1 || isa<VectorType>(value.getType()))
+    return value;
+  return b.create<vector::BroadcastOp>(loc, VectorType::get({width}, value.getType()), value);
+}
+
+Value KernelEmitter::iota(Value base) {
+  auto type = VectorType::get({kLanes}, b.getIndexType());
+  SmallVector<int64_t> steps = llvm::to_vector(llvm::seq<int64_t>(0, kLanes));
+  Value lanes = b.create<arith::ConstantOp>(loc, DenseElementsAttr::get(type, [&] {
+                                              SmallVector<Attribute> values;
+                                              for (int64_t step : steps)
+                                                values.push_back(b.getIndexAttr(step));
+                                              return values;
+                                            }()));
+  return b.create<arith::AddIOp>(loc, broadcast(base, kLanes), lanes);
+}
+
+Value KernelEmitter::laneAddresses(const Access &access, ArrayRef<Value> loops, const Lanes &lanes) {
+  SmallVector<Value> vectorized(loops);
+  vectorized[lanes.loop] = iota(loops[lanes.loop]);
+  Value sum = size(access.offset);
+  auto addTerm = [&](Value factor, const Polynomial &stride) {
+    Value step = size(stride);
+    if (isa<VectorType>(factor.getType()))
+      step = broadcast(step, kLanes);
+    Value term = mul(factor, step);
+    if (isa<VectorType>(term.getType()) != isa<VectorType>(sum.getType())) {
+      term = broadcast(term, kLanes);
+      sum = broadcast(sum, kLanes);
+    }
+    sum = add(sum, term);
+  };
+  for (auto [loop, stride] : llvm::enumerate(access.strides))
+    if (!stride.isZero() && vectorized[loop])
+      addTerm(vectorized[loop], stride);
+  for (const Access::Irregular &part : access.irregular)
+    addTerm(evaluate(part.expr, vectorized), part.stride);
+  return broadcast(sum, kLanes);
+}
+
+Value KernelEmitter::loadScalar(Value memory, Type elementType, Value address) {
+  return fromStorage(*this, b.create<memref::LoadOp>(loc, memory, address), elementType);
+}
+
+Value KernelEmitter::loadUnit(Value memory, Type elementType, Value address, const Lanes &lanes) {
+  auto type = VectorType::get({kLanes}, getStorageType(elementType));
+  Value value;
+  if (lanes.mask)
+    value = b.create<vector::MaskedLoadOp>(loc, type, memory, address, lanes.mask, zero(type));
+  else
+    value = b.create<vector::LoadOp>(loc, type, memory, address);
+  return fromStorage(*this, value, elementType);
+}
+
+Value KernelEmitter::loadLanes(Value memory, Type elementType, Value addresses, const Lanes &lanes) {
+  auto type = VectorType::get({kLanes}, getStorageType(elementType));
+  Value mask = lanes.mask;
+  if (!mask)
+    mask = b.create<arith::ConstantOp>(loc, DenseElementsAttr::get(VectorType::get({kLanes}, b.getI1Type()), true));
+  Value value = b.create<vector::GatherOp>(loc, type, memory, ValueRange{index(0)}, addresses, mask, zero(type));
+  return fromStorage(*this, value, elementType);
+}
+
+Value KernelEmitter::load(unsigned number, const Access &access, ArrayRef<Value> loops, const Lanes &lanes) {
+  Type elementType = getElementType(plan, number);
+  LaneStride stride = lanes.width == 1 ? LaneStride::Uniform : getLaneStride(access, lanes.loop, kLanes);
+  switch (stride) {
+  case LaneStride::Uniform:
+    return loadScalar(bindings[number], elementType, address(access, loops));
+  case LaneStride::Unit:
+    return loadUnit(bindings[number], elementType, address(access, loops), lanes);
+  case LaneStride::Other:
+    return loadLanes(bindings[number], elementType, laneAddresses(access, loops, lanes), lanes);
+  }
+  return nullptr;
+}
+
+void KernelEmitter::store(Value value, unsigned number, const Access &access, ArrayRef<Value> loops,
+                          const Lanes &lanes) {
+  value = toStorage(*this, value, getElementType(plan, number));
+  LaneStride stride = lanes.width == 1 ? LaneStride::Uniform : getLaneStride(access, lanes.loop, kLanes);
+  if (stride == LaneStride::Uniform) {
+    b.create<memref::StoreOp>(loc, value, bindings[number], address(access, loops));
+    return;
+  }
+  value = broadcast(value, kLanes);
+  if (stride == LaneStride::Other) {
+    Value mask = lanes.mask;
+    if (!mask)
+      mask = b.create<arith::ConstantOp>(loc, DenseElementsAttr::get(VectorType::get({kLanes}, b.getI1Type()), true));
+    b.create<vector::ScatterOp>(loc, bindings[number], ValueRange{index(0)}, laneAddresses(access, loops, lanes), mask,
+                                value);
+    return;
+  }
+  Value start = address(access, loops);
+  if (lanes.mask)
+    b.create<vector::MaskedStoreOp>(loc, bindings[number], start, lanes.mask, value);
+  else
+    b.create<vector::StoreOp>(loc, value, bindings[number], start);
+}
+
+} // namespace heddle::cpu

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The CPU target's passes, and the pipeline from vector loops to the LLVM dialect.
+
+#ifndef HEDDLE_COMPILER_TARGETS_CPU_PASSES_H
+#define HEDDLE_COMPILER_TARGETS_CPU_PASSES_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
+
+namespace heddle::cpu {
+
+#define GEN_PASS_DECL
+#define GEN_PASS_REGISTRATION
+#include "compiler/targets/cpu/Passes.h.inc"
+
+/// From kernels with configs to functions of the LLVM dialect alone.
+void buildCodegenPipeline(mlir::OpPassManager &pm);
+
+/// Registers buildCodegenPipeline as heddle-cpu-codegen-pipeline.
+void registerCodegenPipeline();
+
+} // namespace heddle::cpu
+
+#endif // HEDDLE_COMPILER_TARGETS_CPU_PASSES_H

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Passes of the CPU target, in the order in which they run.
+
+#ifndef HEDDLE_COMPILER_TARGETS_CPU_PASSES_TD
+#define HEDDLE_COMPILER_TARGETS_CPU_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def SelectLoweringConfigPass : Pass<"cpu-select-lowering-config", "::mlir::ModuleOp"> {
+  let summary = "Choose each kernel's tiles and strategies from the target's table";
+  let description = [{
+    Writes `kernel.config` on every `kernel.func` and changes nothing else. The table with the hardware fact behind each
+    number is in CpuConfig.cpp.
+
+        kernel.func @product(...) { ... kernel.contract ... }
+      ==>
+        kernel.func @product(...) attributes {kernel.config = #kernel.lowering_config<{
+            branch_masks = 0 : i64, column_vectors = 4 : i64, row_tile = 4 : i64, ...}>} { ... }
+
+    Input invariant: each kernel.func holds one structured root.
+    Output IR: each kernel.func has a config.
+  }];
+  let options = [
+    Option<"target", "target", "std::string", /*default=*/"\"cpu\"", "Target whose table is used, as for --target">];
+  let statistics = [Statistic<"numConfigs", "num-configs", "Kernels that got a config">];
+  let dependentDialects = ["::heddle::kernel::KernelDialect"];
+}
+
+def ConvertKernelToVectorPass : Pass<"cpu-convert-kernel-to-vector", "::mlir::ModuleOp"> {
+  let summary = "Build loops over 16-lane vectors from structured kernels";
+  let description = [{
+    Replaces every `kernel.func` by a `func.func` of scf, arith, memref and vector ops that runs a range of work items.
+    Tensors become flat memrefs, regions are emitted on `vector<16xT>`, tails are masked or have tiles of their own.
+
+        kernel.func @scale(%x: tensor<64xf32>) -> tensor<64xf32> { ... kernel.map ... }
+      ==>
+        func.func @scale(%x: memref<1xf32> {llvm.noalias}, %y: memref<1xf32> {llvm.noalias}, %begin: index,
+                         %end: index, %scratch: memref<1xf32>, %error: memref<3xi64>) -> i32 {
+          scf.for %item = %begin to %end ... {
+            ... vector.load ... vector.store ...
+
+    The attributes cpu.grid, cpu.grain and cpu.scratch on the function tell how its work is shared out.
+
+    Input invariant: kernel.config on each kernel.func.
+    Output IR: no op of the kernel dialect is left.
+  }];
+  let statistics = [Statistic<"numKernels", "num-kernels", "Kernels converted">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::math::MathDialect",
+                           "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
+                           "::mlir::vector::VectorDialect"];
+}
+
+def AddKernelEntryPass : Pass<"cpu-add-kernel-entry", "::mlir::ModuleOp"> {
+  let summary = "Give each lowered kernel the entry that the runtime calls";
+  let description = [{
+    The entry has the signature of executable_abi.h, unpacks the dispatch and calls the body, which becomes internal.
+    A function of its own keeps `noalias` on the body's arguments.
+
+        llvm.func @scale(%x: !llvm.ptr {llvm.noalias}, %y: !llvm.ptr {llvm.noalias}, %begin: i64, ...) -> i32
+      ==>
+        llvm.func internal @scale.body(...) -> i32
+        llvm.func @scale(%dispatch: !llvm.ptr, %begin: i64, %end: i64, %scratch: !llvm.ptr) -> i32
+
+    Input invariant: functions are in the LLVM dialect, with bare pointers.
+    Output IR: one external function per kernel.
+  }];
+  let statistics = [Statistic<"numEntries", "num-entries", "Entries added">];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
+#endif // HEDDLE_COMPILER_TARGETS_CPU_PASSES_TD

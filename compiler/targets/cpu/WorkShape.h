@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// How a CPU kernel's work is shared out, known before its code exists.
+
+#ifndef HEDDLE_COMPILER_TARGETS_CPU_WORKSHAPE_H
+#define HEDDLE_COMPILER_TARGETS_CPU_WORKSHAPE_H
+
+#include "compiler/targets/Target.h"
+#include "compiler/targets/cpu/KernelPlan.h"
+
+namespace heddle::cpu {
+
+WorkShape getWorkShape(const KernelPlan &plan);
+/// Fails with an error at |func| where KernelPlan::create does.
+mlir::FailureOr<WorkShape> getWorkShape(kernel::FuncOp func);
+
+} // namespace heddle::cpu
+
+#endif // HEDDLE_COMPILER_TARGETS_CPU_WORKSHAPE_H
