@@ -22,8 +22,7 @@ static LogicalResult inferMatMul(ShapeAnalyzer &analyzer, Operation *op) {
     rhs.push_back(analyzer.context.constant(1));
   if (failed(analyzer.requireEqual(op, lhs.back(), rhs[rhs.size() - 2], kInnerMessage)))
     return failure();
-  FailureOr<ShapeExprs> dims =
-      analyzer.broadcast(op, ArrayRef(lhs).drop_back(2), ArrayRef(rhs).drop_back(2));
+  FailureOr<ShapeExprs> dims = analyzer.broadcast(op, ArrayRef(lhs).drop_back(2), ArrayRef(rhs).drop_back(2));
   if (failed(dims))
     return failure();
   if (!isRow)
@@ -45,8 +44,8 @@ LogicalResult heddle::inferDims(ShapeAnalyzer &analyzer, nn::GemmOp op) {
   if (op.getAddend()) {
     ArrayRef<ShapeExpr> addend = analyzer.getDims(op.getAddend());
     for (auto [have, want] : llvm::zip(llvm::reverse(addend), llvm::reverse(dims)))
-      if (!have.isConstant(1) &&
-          failed(analyzer.requireEqual(op, have, want, "expects C to broadcast onto the product, got sizes {a} and {b}")))
+      if (!have.isConstant(1) && failed(analyzer.requireEqual(
+                                     op, have, want, "expects C to broadcast onto the product, got sizes {a} and {b}")))
         return failure();
   }
   return analyzer.setDims(op.getOutput(), dims);
@@ -71,8 +70,9 @@ static LogicalResult bindTerm(ShapeAnalyzer &analyzer, nn::EinsumOp op, StringRe
     }
     auto [bound, isNew] = letters.try_emplace(letter, dims.front());
     if (!isNew) {
-      FailureOr<ShapeExpr> merged = analyzer.unify(
-          op, bound->second, dims.front(), Twine("expects one extent for letter '") + Twine(letter) + "', got {a} and {b}");
+      FailureOr<ShapeExpr> merged =
+          analyzer.unify(op, bound->second, dims.front(),
+                         Twine("expects one extent for letter '") + Twine(letter) + "', got {a} and {b}");
       if (failed(merged))
         return failure();
       bound->second = *merged;
@@ -120,9 +120,9 @@ LogicalResult heddle::inferDims(ShapeAnalyzer &analyzer, nn::ConvOp op) {
     ShapeExpr padded = context.add(input[i + 2], pads);
     ShapeExpr reach =
         context.add(context.mul(context.sub(weight[i + 2], one), context.constant(op.getDilations()[i])), one);
-    if (failed(analyzer.require(op, rt::CheckKind::LessEqual, reach, padded,
-                                "expects a kernel that fits the padded input, got extent {a} in {b} at spatial dimension " +
-                                    Twine(i))))
+    if (failed(analyzer.require(
+            op, rt::CheckKind::LessEqual, reach, padded,
+            "expects a kernel that fits the padded input, got extent {a} in {b} at spatial dimension " + Twine(i))))
       return failure();
     ShapeExpr stride = context.constant(op.getStrides()[i]);
     dims.push_back(context.add(context.floorDiv(context.sub(padded, reach), stride), one));

@@ -84,7 +84,8 @@ static FailureOr<SliceOperands> readSlice(ShapeAnalyzer &analyzer, nn::SliceOp o
   result.ends.assign(ends->begin(), ends->end());
   result.axes = llvm::to_vector(llvm::seq<int64_t>(0, starts->size()));
   result.steps.assign(starts->size(), 1);
-  for (auto [value, constants, what] : {std::tuple(op.getAxes(), &result.axes, "axes"), {op.getSteps(), &result.steps, "steps"}}) {
+  for (auto [value, constants, what] :
+       {std::tuple(op.getAxes(), &result.axes, "axes"), {op.getSteps(), &result.steps, "steps"}}) {
     if (!value)
       continue;
     FailureOr<SmallVector<int64_t>> read = readConstants(analyzer, op, value, what);
@@ -220,7 +221,8 @@ LogicalResult heddle::inferDims(ShapeAnalyzer &analyzer, nn::RangeOp op) {
   if (auto length = analyzer.getStaticTypeDims(op.getOutput()))
     return analyzer.setDims(op.getOutput(), *length);
   SmallVector<ShapeExpr, 3> bounds;
-  for (auto [value, what] : {std::pair(op.getStart(), "the start"), {op.getLimit(), "the limit"}, {op.getDelta(), "the delta"}}) {
+  for (auto [value, what] :
+       {std::pair(op.getStart(), "the start"), {op.getLimit(), "the limit"}, {op.getDelta(), "the delta"}}) {
     FailureOr<ArrayRef<ShapeExpr>> element = analyzer.readElements(op, value, what);
     if (failed(element))
       return failure();

@@ -334,8 +334,8 @@ LogicalResult heddle::inferMovementElements(ShapeAnalyzer &analyzer, Operation *
   MovementElements elements(analyzer);
   return TypeSwitch<Operation *, LogicalResult>(op)
       .Case<ConstantOp, ShapeOp, SizeOp, TransposeOp, ExpandOp, TileOp, ConcatOp, SplitOp, SliceOp, GatherOp,
-            GatherElementsOp, ConstantOfShapeOp, RangeOp, ReduceOp, CumSumOp>([&](auto op) { return elements.visit(op); })
-      .Case<ReshapeOp, SqueezeOp, UnsqueezeOp, FlattenOp>(
-          [&](Operation *op) { return elements.visitSameElements(op); })
+            GatherElementsOp, ConstantOfShapeOp, RangeOp, ReduceOp, CumSumOp>(
+          [&](auto op) { return elements.visit(op); })
+      .Case<ReshapeOp, SqueezeOp, UnsqueezeOp, FlattenOp>([&](Operation *op) { return elements.visitSameElements(op); })
       .Default(success());
 }

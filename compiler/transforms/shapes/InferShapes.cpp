@@ -118,8 +118,7 @@ private:
   void refineTypes(Operation *op);
   /// True where all results of |op| have been replaced by constants.
   bool foldResults(Operation *op);
-  template <typename OpTy>
-  void foldShapeOperand(OpTy op, Value shape);
+  template <typename OpTy> void foldShapeOperand(OpTy op, Value shape);
   /// The operand that |op| gives back unchanged; null where it may not.
   Value getUnchangedInput(Operation *op);
 
@@ -158,8 +157,7 @@ bool InferShapesPass::foldResults(Operation *op) {
   return areAllFolded;
 }
 
-template <typename OpTy>
-void InferShapesPass::foldShapeOperand(OpTy op, Value shape) {
+template <typename OpTy> void InferShapesPass::foldShapeOperand(OpTy op, Value shape) {
   if (shape.getDefiningOp<nn::ConstantOp>())
     return;
   std::optional<SmallVector<int64_t>> values = getConstantShape(*analysis, op);
@@ -209,7 +207,9 @@ void InferShapesPass::runOnOperation() {
       foldShapeOperand(expand, expand.getShape());
     }
   }
-  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body.without_terminator())))
-    if (isOpTriviallyDead(&op))
-      op.erase();
+  // Users first, so that what only they read is dead in turn.
+  SmallVector<Operation *> ops = llvm::map_to_vector(body.without_terminator(), [](Operation &op) { return &op; });
+  for (Operation *op : llvm::reverse(ops))
+    if (isOpTriviallyDead(op))
+      op->erase();
 }

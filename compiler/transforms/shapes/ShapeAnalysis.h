@@ -8,9 +8,9 @@
 
 #include "compiler/transforms/shapes/ShapeExpr.h"
 #include "dialects/rt/RtDialect.h"
-#include "llvm/ADT/DenseMap.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Value.h"
+#include "llvm/ADT/DenseMap.h"
 
 #include <memory>
 #include <optional>

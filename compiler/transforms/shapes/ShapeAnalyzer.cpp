@@ -94,7 +94,8 @@ LogicalResult ShapeAnalyzer::visitArgument(func::FuncOp func, BlockArgument argu
     else
       // A name that no model gives: a dimension without a name is like no other.
       dims.push_back(context.symbol(
-          input, i, ((inputName ? inputName.getValue() : ("input" + Twine(input)).str()) + "[" + Twine(i) + "]").str()));
+          input, i,
+          ((inputName ? inputName.getValue() : ("input" + Twine(input)).str()) + "[" + Twine(i) + "]").str()));
   }
   analysis.dims[argument].assign(dims.begin(), dims.end());
 
@@ -183,7 +184,8 @@ LogicalResult ShapeAnalyzer::inferDims(Operation *op) {
 }
 
 LogicalResult ShapeAnalyzer::inferElements(Operation *op) {
-  if (op->getNumResults() == 0 || !isa<IntegerType>(cast<RankedTensorType>(op->getResult(0).getType()).getElementType()))
+  if (op->getNumResults() == 0 ||
+      !isa<IntegerType>(cast<RankedTensorType>(op->getResult(0).getType()).getElementType()))
     return success();
   if (op->hasTrait<nn::Broadcasting>())
     return inferMapElements(*this, op);
@@ -267,7 +269,8 @@ void ShapeAnalyzer::addCheck(Operation *op, rt::CheckKind kind, ShapeExpr a, Sha
   analysis.checks.push_back({kind, a, b, std::move(name), std::move(message)});
 }
 
-LogicalResult ShapeAnalyzer::require(Operation *op, rt::CheckKind kind, ShapeExpr a, ShapeExpr b, const Twine &message) {
+LogicalResult ShapeAnalyzer::require(Operation *op, rt::CheckKind kind, ShapeExpr a, ShapeExpr b,
+                                     const Twine &message) {
   if (!a || !b)
     return op->emitOpError() << "expects sizes that fit 64 bits";
   bool isEqual = kind == rt::CheckKind::Equal;
@@ -329,7 +332,8 @@ FailureOr<ShapeExpr> ShapeAnalyzer::normalizeIndex(Operation *op, ShapeExpr inde
   ShapeExpr fromStart = context.select(context.less(index, context.constant(0)), context.add(index, extent), index);
   if (!fromStart)
     return op->emitOpError() << "expects an index that fits 64 bits";
-  if (failed(require(op, rt::CheckKind::LessEqual, context.constant(0), fromStart, "expects an index of at least {a}, got {b}")) ||
+  if (failed(require(op, rt::CheckKind::LessEqual, context.constant(0), fromStart,
+                     "expects an index of at least {a}, got {b}")) ||
       failed(require(op, rt::CheckKind::LessEqual, context.add(fromStart, context.constant(1)), extent,
                      "expects at least {a} elements to pick from, got {b}")))
     return failure();

@@ -7,6 +7,7 @@
 #ifndef HEDDLE_COMPILER_TRANSFORMS_SHAPES_SHAPEEXPR_H
 #define HEDDLE_COMPILER_TRANSFORMS_SHAPES_SHAPEEXPR_H
 
+#include "mlir/IR/AffineExpr.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/DenseMapInfo.h"
 #include "llvm/ADT/Hashing.h"
@@ -14,7 +15,6 @@
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/raw_ostream.h"
-#include "mlir/IR/AffineExpr.h"
 
 #include <cstdint>
 #include <memory>
@@ -173,8 +173,7 @@ std::optional<int64_t> evaluate(ShapeExpr expr, llvm::function_ref<int64_t(Shape
 } // namespace heddle
 
 namespace llvm {
-template <>
-struct DenseMapInfo<heddle::ShapeExpr> {
+template <> struct DenseMapInfo<heddle::ShapeExpr> {
   using Pointer = DenseMapInfo<const heddle::detail::ShapeNode *>;
   static heddle::ShapeExpr getEmptyKey() { return heddle::ShapeExpr(Pointer::getEmptyKey()); }
   static heddle::ShapeExpr getTombstoneKey() { return heddle::ShapeExpr(Pointer::getTombstoneKey()); }

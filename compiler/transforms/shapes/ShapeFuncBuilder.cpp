@@ -26,18 +26,28 @@ Value ShapeFuncBuilder::emitArith(rt::ShapeKind kind, Value lhs, Value rhs) {
   return builder.create<rt::ShapeArithOp>(loc, builder.getIndexType(), kind, lhs, rhs);
 }
 
+Value ShapeFuncBuilder::emitMonomial(ArrayRef<ShapeExpr> atoms) {
+  if (atoms.size() == 1)
+    return emit(atoms[0]);
+  std::vector<unsigned> key;
+  for (ShapeExpr atom : atoms)
+    key.push_back(atom.getId());
+  if (auto found = monomials.find(key); found != monomials.end())
+    return found->second;
+  Value rest = emitMonomial(atoms.drop_back());
+  Value product = emitArith(rt::ShapeKind::Mul, rest, emit(atoms.back()));
+  monomials[key] = product;
+  return product;
+}
+
 Value ShapeFuncBuilder::emitSum(ShapeExpr expr) {
   Value sum;
   for (const ShapeTerm &term : expr.getTerms()) {
     // A negative term behind another one is subtracted, except that the least i64 has no negative.
     bool isSubtracted = sum && term.coefficient < 0 && term.coefficient != INT64_MIN;
     int64_t coefficient = isSubtracted ? -term.coefficient : term.coefficient;
-    Value product;
-    for (ShapeExpr atom : term.atoms)
-      product = product ? emitArith(rt::ShapeKind::Mul, product, emit(atom)) : emit(atom);
-    if (!product)
-      product = emitInteger(coefficient);
-    else if (coefficient != 1)
+    Value product = term.atoms.empty() ? emitInteger(coefficient) : emitMonomial(term.atoms);
+    if (!term.atoms.empty() && coefficient != 1)
       product = emitArith(rt::ShapeKind::Mul, product, emitInteger(coefficient));
     sum = !sum ? product : emitArith(isSubtracted ? rt::ShapeKind::Sub : rt::ShapeKind::Add, sum, product);
   }

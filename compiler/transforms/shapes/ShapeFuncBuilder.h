@@ -8,8 +8,8 @@
 #include "compiler/transforms/shapes/ShapeAnalysis.h"
 #include "compiler/transforms/shapes/ShapeExpr.h"
 #include "dialects/rt/RtDialect.h"
-#include "llvm/ADT/DenseMap.h"
 #include "mlir/IR/Builders.h"
+#include "llvm/ADT/DenseMap.h"
 
 #include <map>
 
@@ -40,6 +40,7 @@ private:
   mlir::Value emit(ShapeExpr expr);
   mlir::Value emitNew(ShapeExpr expr);
   mlir::Value emitSum(ShapeExpr expr);
+  mlir::Value emitMonomial(llvm::ArrayRef<ShapeExpr> atoms);
   mlir::Value emitInteger(int64_t value);
   mlir::Value emitArith(rt::ShapeKind kind, mlir::Value lhs, mlir::Value rhs);
 
@@ -49,6 +50,8 @@ private:
   mlir::Region region;
   mlir::OpBuilder builder;
   llvm::DenseMap<ShapeExpr, mlir::Value> emitted;
+  /// Products that sums share, by their atoms' ids.
+  std::map<std::vector<unsigned>, mlir::Value> monomials;
   /// Not a DenseMap: any i64 is a key here.
   std::map<int64_t, mlir::Value> constants;
   /// In order of slots: the inner value and its place holder.

@@ -109,9 +109,7 @@ static void normalizeMonomial(llvm::SmallVectorImpl<ShapeExpr> &atoms) {
 bool detail::normalize(ShapeTerms &terms) {
   for (ShapeTerm &term : terms)
     normalizeMonomial(term.atoms);
-  llvm::sort(terms, [](const ShapeTerm &a, const ShapeTerm &b) {
-    return compareMonomials(a.atoms, b.atoms) > 0;
-  });
+  llvm::sort(terms, [](const ShapeTerm &a, const ShapeTerm &b) { return compareMonomials(a.atoms, b.atoms) > 0; });
   ShapeTerms merged;
   for (ShapeTerm &term : terms) {
     if (merged.empty() || compareMonomials(merged.back().atoms, term.atoms) != 0)

@@ -51,8 +51,7 @@ bool normalize(ShapeTerms &terms);
 int compareMonomials(llvm::ArrayRef<ShapeExpr> a, llvm::ArrayRef<ShapeExpr> b);
 
 /// |a| without the atoms of |b|; none where b isn't a factor.
-std::optional<llvm::SmallVector<ShapeExpr, 2>> divideMonomial(llvm::ArrayRef<ShapeExpr> a,
-                                                              llvm::ArrayRef<ShapeExpr> b);
+std::optional<llvm::SmallVector<ShapeExpr, 2>> divideMonomial(llvm::ArrayRef<ShapeExpr> a, llvm::ArrayRef<ShapeExpr> b);
 
 /// Greatest common divisor of all coefficients; 0 without terms.
 int64_t getContent(llvm::ArrayRef<ShapeTerm> terms);

@@ -88,8 +88,7 @@ static llvm::SmallVector<ShapeExpr, 2> getCommonMonomial(ArrayRef<ShapeTerm> a, 
     for (const ShapeTerm &term : terms) {
       llvm::SmallVector<ShapeExpr, 2> shared;
       std::set_intersection(common.begin(), common.end(), term.atoms.begin(), term.atoms.end(),
-                            std::back_inserter(shared),
-                            [](ShapeExpr x, ShapeExpr y) { return x.getId() < y.getId(); });
+                            std::back_inserter(shared), [](ShapeExpr x, ShapeExpr y) { return x.getId() < y.getId(); });
       common = std::move(shared);
     }
   };
@@ -153,7 +152,8 @@ ShapeExpr ShapeContext::floorDiv(ShapeExpr a, ShapeExpr b) {
   if (b.getTerms().size() == 1) {
     Division division = divideTerms(a.getTerms(), b.getTerms().front());
     if (!division.quotient.empty())
-      return add(impl->makeSum(std::move(division.quotient)), floorDiv(impl->makeSum(std::move(division.remainder)), b));
+      return add(impl->makeSum(std::move(division.quotient)),
+                 floorDiv(impl->makeSum(std::move(division.remainder)), b));
   }
 
   // 5. Successive divisions by constants are one.
@@ -218,9 +218,8 @@ static llvm::SmallVector<ShapeExpr> getExtrema(ShapeExprKind kind, ShapeExpr a, 
 ShapeExpr ShapeContext::min(ShapeExpr a, ShapeExpr b) {
   if (!a || !b)
     return {};
-  auto operands = getExtrema(ShapeExprKind::Min, a, b, [&](ShapeExpr other, ShapeExpr expr) {
-    return isProvablyLessEqual(other, expr);
-  });
+  auto operands = getExtrema(ShapeExprKind::Min, a, b,
+                             [&](ShapeExpr other, ShapeExpr expr) { return isProvablyLessEqual(other, expr); });
   if (operands.size() == 1)
     return operands[0];
   ShapeRange range = operands[0].getRange();
@@ -234,9 +233,8 @@ ShapeExpr ShapeContext::min(ShapeExpr a, ShapeExpr b) {
 ShapeExpr ShapeContext::max(ShapeExpr a, ShapeExpr b) {
   if (!a || !b)
     return {};
-  auto operands = getExtrema(ShapeExprKind::Max, a, b, [&](ShapeExpr other, ShapeExpr expr) {
-    return isProvablyLessEqual(expr, other);
-  });
+  auto operands = getExtrema(ShapeExprKind::Max, a, b,
+                             [&](ShapeExpr other, ShapeExpr expr) { return isProvablyLessEqual(expr, other); });
   if (operands.size() == 1)
     return operands[0];
   ShapeRange range = operands[0].getRange();
@@ -282,7 +280,8 @@ ShapeExpr ShapeContext::equal(ShapeExpr a, ShapeExpr b) {
   if (a == b)
     return constant(1);
   ShapeExpr one = constant(1), difference = sub(a, b);
-  if (isProvablyLessEqual(add(a, one), b) || isProvablyLessEqual(add(b, one), a) || (difference && isNeverZero(difference)))
+  if (isProvablyLessEqual(add(a, one), b) || isProvablyLessEqual(add(b, one), a) ||
+      (difference && isNeverZero(difference)))
     return constant(0);
 
   ShapeTerms positive, negative;

@@ -98,8 +98,7 @@ private:
     }
   }
 
-  template <typename Function>
-  Sample binary(ShapeExpr expr, const Sample &a, const Sample &b, Function function) {
+  template <typename Function> Sample binary(ShapeExpr expr, const Sample &a, const Sample &b, Function function) {
     return {expr, [=](llvm::ArrayRef<int64_t> values) -> Wide {
               Wide x = a.formula(values), y = b.formula(values);
               return x && y ? function(*x, *y) : Wide();
@@ -126,7 +125,9 @@ TEST(ShapeExprProperty, CanonicalFormHasTheValueOfTheFormula) {
       Wide expected = sample.formula(values);
       if (!expected)
         continue; // the canonical form may have cancelled the division
-      auto valueOf = [&](ShapeExpr leaf) { return values[leaf.getInput() == 0 ? leaf.getPosition() : leaf.getInput() + 1]; };
+      auto valueOf = [&](ShapeExpr leaf) {
+        return values[leaf.getInput() == 0 ? leaf.getPosition() : leaf.getInput() + 1];
+      };
       std::optional<int64_t> actual = evaluate(sample.expr, valueOf);
       ASSERT_TRUE(actual.has_value()) << "seed " << seed << ": " << sample.expr.str();
       ASSERT_EQ(*actual, static_cast<int64_t>(*expected)) << "seed " << seed << ": " << sample.expr.str();
