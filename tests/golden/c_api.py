@@ -18,19 +18,19 @@ PARTS = ["error_code", "message", "context", "help"]
 
 api = ctypes.CDLL(os.environ["HEDDLE_LIBRARY"])
 for name in PARTS:
-    function = api[f"heddle_status_{name}"]
+    function = getattr(api, f"heddle_status_{name}")
     function.argtypes, function.restype = [ctypes.c_void_p], ctypes.c_char_p
 api.heddle_tensor_dims.restype = ctypes.POINTER(ctypes.c_int64)
 api.heddle_tensor_rank.restype = ctypes.c_size_t
 for name in ("program_load", "session_create", "session_run", "tensor_wrap"):
-    api[f"heddle_{name}"].restype = ctypes.c_void_p
+    getattr(api, f"heddle_{name}").restype = ctypes.c_void_p
 
 
 def check(status):
     """Prints STATUS and leaves with the code of its kind, unless it is success."""
     if not status:
         return
-    part = {name: api[f"heddle_status_{name}"](status).decode() for name in PARTS}
+    part = {name: getattr(api, f"heddle_status_{name}")(status).decode() for name in PARTS}
     print(f"error[{part['error_code']}]: {part['message']}", file=sys.stderr)
     if part["context"]:
         print("  " + part["context"], file=sys.stderr)

@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Runs the commands of a .golden file and compares every word they say.
 
-    run_golden.py [--update] [--artifacts] HEDDLE FILE.golden
+    run_golden.py [--update] [--compile | --artifact-tool PROGRAM] HEDDLE FILE.golden
 
 A case is a line `$ command`, run by bash in a folder with the files of fixtures.py, then what must come: lines of
-standard output after `| `, lines of standard error as they are, `exit N`. `# ` starts a comment. --artifacts compiles
-the artifacts that cases speak of. --update writes what did come into the file, to be read before it is committed.
+standard output after `| `, lines of standard error as they are, `exit N`. `# ` starts a comment. --compile has the
+artifact made by the compiler, --artifact-tool by make_artifact.cpp. --update writes what did come into the file, to be
+read before it is committed.
 """
 
 import argparse
@@ -19,9 +20,20 @@ import tempfile
 
 import fixtures
 
+# What cases may call besides `heddle`: Python with NumPy, and the C API's driver.
+PRELUDE = f"""python() {{ "{sys.executable}" -B "$@"; }}
+c_api() {{ python "{pathlib.Path(__file__).with_name("c_api.py")}" "$@"; }}
+"""
 
-# What cases may call besides `heddle`: the C API's driver.
-PRELUDE = f'c_api() {{ "{sys.executable}" -B "{pathlib.Path(__file__).with_name("c_api.py")}" "$@"; }}\n'
+
+def masks(folder):
+    """What differs from run to run, with what stands for it in a .golden file."""
+    result = {str(folder): "$TMP"}
+    artifact = folder / "model.heddle"
+    if artifact.exists():
+        size = artifact.stat().st_size
+        result[f"{size // 2} of {size} bytes"] = "$HALF of $SIZE bytes"
+    return result
 
 
 def run(command, folder, environment):
@@ -30,8 +42,9 @@ def run(command, folder, environment):
                             capture_output=True, text=True, timeout=120)
     lines = ["| " + line if line else "|" for line in result.stdout.splitlines()]
     lines += [line.rstrip() for line in result.stderr.splitlines()]
-    # The folder differs from run to run.
-    return [line.replace(str(folder), "$TMP") for line in lines] + [f"exit {result.returncode}"]
+    for value, mask in masks(folder).items():
+        lines = [line.replace(value, mask) for line in lines]
+    return lines + [f"exit {result.returncode}"]
 
 
 def rewrite(text, folder, environment):
@@ -51,7 +64,8 @@ def rewrite(text, folder, environment):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--update", action="store_true")
-    parser.add_argument("--artifacts", action="store_true")
+    parser.add_argument("--compile", action="store_true")
+    parser.add_argument("--artifact-tool", type=pathlib.Path)
     parser.add_argument("heddle", type=lambda path: pathlib.Path(path).resolve())
     parser.add_argument("file", type=pathlib.Path)
     options = parser.parse_args()
@@ -63,9 +77,13 @@ def main():
                            XDG_CACHE_HOME=f"{folder}/cache", HEDDLE_THREADS="2",
                            HEDDLE_LIBRARY=str(options.heddle.parent.parent / "lib" / "libheddle.so"))
         fixtures.make(folder)
-        if options.artifacts:
-            subprocess.run([options.heddle, "compile", "model.onnx", "-o", "model.heddle"], cwd=folder,
-                           env=environment, stderr=subprocess.DEVNULL, check=True)
+        if options.compile:
+            # A target that doesn't depend on this machine.
+            subprocess.run([options.heddle, "compile", "model.onnx", "-o", "model.heddle", "--target", "cpu:x86-64-v3"],
+                           cwd=folder, env=environment, stderr=subprocess.DEVNULL, check=True)
+            fixtures.make_artifacts(folder)
+        elif options.artifact_tool:
+            subprocess.run([options.artifact_tool, folder / "model.heddle"], check=True)
             fixtures.make_artifacts(folder)
         expected = options.file.read_text()
         actual = rewrite(expected, folder, environment)

@@ -41,7 +41,7 @@ TEST(Inputs, GeneratesBatchOneLengthOneHundredTwentyEight) {
   EXPECT_EQ(shapeOf(inputs, 0), (std::vector<int64_t>{1, 128}));
   EXPECT_EQ(shapeOf(inputs, 2), (std::vector<int64_t>{3}));
   EXPECT_EQ(inputs.generated,
-            (std::vector<std::string>{"input_ids i64[1,128] ids below 64", "attention_mask i64[1,128] ones",
+            (std::vector<std::string>{"input_ids i64[1,128] ids below 8", "attention_mask i64[1,128] ones",
                                       "bias f32[3] random in [-1, 1)"}));
 }
 

@@ -121,15 +121,15 @@ TEST(Options, SayWhatIsWrong) {
     std::vector<std::string> arguments;
     const char *error;
   } cases[] = {
-      {{"--thread", "2"}, "error[H0111]: heddle sample has no option '--thread'\n  help: did you mean '--threads'?\n"},
+      {{"--thread", "2"}, "error[H0131]: heddle sample has no option '--thread'\n  help: did you mean '--threads'?\n"},
       {{"--frobnicate=1"},
-       "error[H0111]: heddle sample has no option '--frobnicate'\n  help: heddle sample --help lists the options\n"},
-      {{"a", "b"}, "error[H0114]: unexpected argument 'b'\n  help: usage: heddle sample FILE [options]\n"},
-      {{"--threads", "two"}, "error[H0112]: --threads expects a whole number from 1 to 65536, got 'two'\n"},
-      {{"--threads", "0"}, "error[H0112]: --threads expects a whole number from 1 to 65536, got '0'\n"},
-      {{"--seconds", "nan"}, "error[H0112]: --seconds expects a number above 0, got 'nan'\n"},
-      {{"--mode", "cpoy"}, "error[H0112]: --mode expects map or copy, got 'cpoy'\n  help: did you mean 'copy'?\n"},
-      {{"--threads"}, "error[H0113]: --threads expects a value\n  help: heddle sample --help shows its form\n"},
+       "error[H0131]: heddle sample has no option '--frobnicate'\n  help: heddle sample --help lists the options\n"},
+      {{"a", "b"}, "error[H0134]: unexpected argument 'b'\n  help: usage: heddle sample FILE [options]\n"},
+      {{"--threads", "two"}, "error[H0132]: --threads expects a whole number from 1 to 65536, got 'two'\n"},
+      {{"--threads", "0"}, "error[H0132]: --threads expects a whole number from 1 to 65536, got '0'\n"},
+      {{"--seconds", "nan"}, "error[H0132]: --seconds expects a number above 0, got 'nan'\n"},
+      {{"--mode", "cpoy"}, "error[H0132]: --mode expects map or copy, got 'cpoy'\n  help: did you mean 'copy'?\n"},
+      {{"--threads"}, "error[H0133]: --threads expects a value\n  help: heddle sample --help shows its form\n"},
       {{"--config", "/nowhere"}, "error[H0520]: cannot read '/nowhere': No such file or directory\n"},
   };
   for (const auto &c : cases) {
@@ -141,7 +141,7 @@ TEST(Options, SayWhatIsWrong) {
 TEST(Options, SayThatAWrongValueIsTheEnvironments) {
   Environment threads("HEDDLE_THREADS", "many");
   EXPECT_EQ(errorOf([] { Sample().parse({}); }),
-            "exit 2: error[H0112]: --threads expects a whole number from 1 to 65536, got 'many'\n  in the environment "
+            "exit 2: error[H0132]: --threads expects a whole number from 1 to 65536, got 'many'\n  in the environment "
             "variable HEDDLE_THREADS\n");
 }
 
@@ -153,11 +153,11 @@ TEST(Options, SayWhatIsWrongInAConfiguration) {
     return at == std::string::npos ? error : error.replace(at, config.path.size(), "FILE");
   };
   EXPECT_EQ(errorIn("thread = 2\n"),
-            "exit 2: error[H0115]: there is no option 'thread'\n  in FILE\n  help: did you mean 'threads'?\n");
+            "exit 2: error[H0135]: there is no option 'thread'\n  in FILE\n  help: did you mean 'threads'?\n");
   EXPECT_EQ(errorIn("[sampel]\nthreads = 2\n"),
-            "exit 2: error[H0115]: there is no command 'sampel'\n  in FILE\n  help: did you mean 'sample'?\n");
+            "exit 2: error[H0135]: there is no command 'sampel'\n  in FILE\n  help: did you mean 'sample'?\n");
   EXPECT_EQ(errorIn("threads = 0\n"),
-            "exit 2: error[H0112]: --threads expects a whole number from 1 to 65536, got '0'\n");
+            "exit 2: error[H0132]: --threads expects a whole number from 1 to 65536, got '0'\n");
 }
 
 TEST(Help, ShowsAtMostTwentyOptionsACommand) {

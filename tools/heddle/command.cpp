@@ -20,7 +20,7 @@ std::vector<std::unique_ptr<Command>> makeCommands() {
 
 void Command::require(const std::string &value, const char *argument) const {
   if (value.empty())
-    fail(Exit::Usage, "H0119", "heddle " + options.command() + " expects " + argument, {},
+    fail(Exit::Usage, "H0139", "heddle " + options.command() + " expects " + argument, {},
          "usage: heddle " + options.command() + " " + options.usageText());
 }
 

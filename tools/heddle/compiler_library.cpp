@@ -81,7 +81,7 @@ const CompilerLibrary *CompilerLibrary::find() {
 const CompilerLibrary &CompilerLibrary::load() {
   if (const CompilerLibrary *compiler = find())
     return *compiler;
-  fail(Exit::Usage, "H0116", std::string("the compiler is not installed: cannot use ") + libraryName, openError,
+  fail(Exit::Usage, "H0136", std::string("the compiler is not installed: cannot use ") + libraryName, openError,
        "install the compiler, or compile where it is installed and run the artifact here");
 }
 

@@ -20,7 +20,7 @@ struct CommandError {
   std::string text;
 };
 
-/// Throws a CommandError of one message: |code| is "H0119" and so on (explain.cpp lists them all), |context| says
+/// Throws a CommandError of one message: |code| is "H0139" and so on (explain.cpp lists them all), |context| says
 /// where, |help| what to do. Empty lines are left out.
 [[noreturn]] void fail(Exit exit, std::string_view code, std::string_view message, std::string_view context = {},
                        std::string_view help = {});

@@ -7,25 +7,25 @@
 
 /// X(code, summary, explanation).
 #define HEDDLE_TOOL_ERROR_CODES(X)                                                                                     \
-  X(H0110, "no such command", "The first argument of heddle is a command. `heddle --help` lists them.")                \
-  X(H0111, "no such option",                                                                                           \
+  X(H0130, "no such command", "The first argument of heddle is a command. `heddle --help` lists them.")                \
+  X(H0131, "no such option",                                                                                           \
     "The command doesn't have this option. `heddle COMMAND --help` lists its options; they follow the command.")       \
-  X(H0112, "option has a wrong value",                                                                                 \
+  X(H0132, "option has a wrong value",                                                                                 \
     "The value of an option isn't of the form or in the range that it expects. Values come from the command line, "    \
     "from the environment (HEDDLE_THREADS is the twin of --threads) and from the file that --config names.")           \
-  X(H0113, "option lacks its value", "The option expects a value: write it behind the option, after a blank or =.")    \
-  X(H0114, "unexpected argument", "The command takes fewer arguments, or not these two together.")                     \
-  X(H0115, "configuration file not understood",                                                                        \
+  X(H0133, "option lacks its value", "The option expects a value: write it behind the option, after a blank or =.")    \
+  X(H0134, "unexpected argument", "The command takes fewer arguments, or not these two together.")                     \
+  X(H0135, "configuration file not understood",                                                                        \
     "A file for --config is TOML: `threads = 2` applies to every command that has the option, `[run]` starts the "     \
     "values for one command. `heddle COMMAND --dump-config` prints such a file.")                                      \
-  X(H0116, "compiler not installed",                                                                                   \
+  X(H0136, "compiler not installed",                                                                                   \
     "Compiling and comparing with a model need libheddle-compiler.so, which comes with the full installation. It is "  \
     "looked for beside the executable, in ../lib from there, or where the environment variable "                       \
     "HEDDLE_COMPILER_LIBRARY says. Artifacts run without it.")                                                         \
-  X(H0117, "no such error code", "Error codes have the form H0301, as messages show them in brackets.")                \
-  X(H0118, "model given for an artifact",                                                                              \
+  X(H0137, "no such error code", "Error codes have the form H0301, as messages show them in brackets.")                \
+  X(H0138, "model given for an artifact",                                                                              \
     "Only heddle compile, verify and run take models; other commands take the artifact that heddle compile makes.")    \
-  X(H0119, "argument missing", "The command can't work without this argument. Its usage is in the help line.")         \
+  X(H0139, "argument missing", "The command can't work without this argument. Its usage is in the help line.")         \
   X(H0320, "missing input",                                                                                            \
     "A run needs a value for each of the model's inputs. Give it with --input, or have it generated with --shape.")    \
   X(H0321, "no such input", "The model has no input of that name. The help line lists its inputs with their shapes.")  \

@@ -55,7 +55,7 @@ public:
     if (code == "all")
       return Exit::Fine;
     // No guess here: a code that looks alike means something else.
-    fail(Exit::Usage, "H0117", "there is no error code '" + code + "'", {}, "heddle explain all lists them");
+    fail(Exit::Usage, "H0137", "there is no error code '" + code + "'", {}, "heddle explain all lists them");
   }
 
 private:

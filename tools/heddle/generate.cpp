@@ -9,7 +9,7 @@
 namespace heddle::cli {
 
 /// An artifact doesn't tell its vocabulary; every real one is larger than this, and speed doesn't depend on the ids.
-static constexpr uint64_t idLimit = 64;
+static constexpr uint64_t idLimit = 8;
 
 /// SplitMix64 (Steele, Lea, Flood 2014).
 static uint64_t nextRandom(uint64_t &state) {

@@ -33,9 +33,12 @@ void check(heddle_status_t status, std::string_view context) {
   if (!status)
     return;
   std::unique_ptr<heddle_status_object_t, Releaser<heddle_status_release>> owner(status);
-  std::string_view own = heddle_status_context(status);
-  fail(exitOf(heddle_status_code(status)), heddle_status_error_code(status), heddle_status_message(status),
-       own.empty() ? context : own, heddle_status_help(status));
+  std::string own = heddle_status_context(status), where(context);
+  // "op Gather" alone doesn't say in which file.
+  if (!own.empty())
+    where = where.empty() || startsWith(own, "in ") ? own : where + ", " + own;
+  fail(exitOf(heddle_status_code(status)), heddle_status_error_code(status), heddle_status_message(status), where,
+       heddle_status_help(status));
 }
 
 TensorPtr createTensor(heddle_element_type_t type, const std::vector<int64_t> &dims) {

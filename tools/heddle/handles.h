@@ -21,8 +21,8 @@ using ProgramPtr = std::unique_ptr<heddle_program_t, Releaser<heddle_program_rel
 using SessionPtr = std::unique_ptr<heddle_session_t, Releaser<heddle_session_release>>;
 using ThreadPoolPtr = std::unique_ptr<heddle_thread_pool_t, Releaser<heddle_thread_pool_release>>;
 
-/// Throws the CommandError that |status| stands for; releases it. |context| is used where the status has none of its
-/// own.
+/// Throws the CommandError that |status| stands for; releases it. |context| ("in model.heddle") goes before the
+/// status's own, unless that names a file itself.
 void check(heddle_status_t status, std::string_view context = {});
 
 /// A zeroed tensor; throws if the shape overflows or memory is short.

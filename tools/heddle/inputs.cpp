@@ -42,7 +42,7 @@ public:
     else if (value.size() > 1 && value[0] == '@')
       addArchive(value.substr(1));
     else
-      fail(Exit::Usage, "H0323", "--input " + argument + " names no input", {}, "write NAME=...; " + listInputs(entry));
+      failUnnamed(value);
   }
 
   RunInputs finish(Missing missing) {
@@ -62,6 +62,10 @@ private:
     Fill fill;
     uint64_t seed;
   };
+
+  [[noreturn]] void failUnnamed(const std::string &value) const {
+    fail(Exit::Usage, "H0323", "--input " + value + " names no input", {}, "write NAME=...; " + listInputs(entry));
+  }
 
   /// Position of the '=' behind the input's name. Names may hold a '=' themselves, and so may values without a name.
   size_t nameEnd(const std::string &argument) const {
@@ -127,7 +131,10 @@ private:
 
   /// Every array of the archive is the input of its name.
   void addArchive(const std::string &path) {
-    NpzReader archive(readFile(path), path);
+    std::string bytes = readFile(path);
+    if (!looksLikeZip(bytes))
+      failUnnamed("@" + path);
+    NpzReader archive(std::move(bytes), path);
     for (const std::string &key : archive.keys()) {
       size_t index = findInput(entry, key);
       claim(index);

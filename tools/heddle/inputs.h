@@ -16,7 +16,7 @@ namespace heddle::cli {
 /// The tensors of a run, in the entry's order.
 struct RunInputs {
   std::vector<TensorPtr> tensors;
-  /// What was made up, for the user to know: "input_ids i64[1,128] ids below 64".
+  /// What was made up, for the user to know: "input_ids i64[1,128] ids below 8".
   std::vector<std::string> generated;
 
   std::vector<const heddle_tensor_t *> pointers() const;
@@ -40,7 +40,7 @@ Fill naturalFill(const heddle_tensor_info_t &input);
 /// Fills a tensor; |seed| matters for Random only, which gives ids below idLimit, booleans, or floats in [-1, 1).
 void fillTensor(heddle_tensor_t *tensor, Fill fill, uint64_t seed);
 
-/// "ones", "ids below 64" and so on.
+/// "ones", "ids below 8" and so on.
 std::string describeFill(heddle_element_type_t type, Fill fill);
 
 } // namespace heddle::cli

@@ -47,7 +47,7 @@ std::string describeKernels(const heddle_program_info_t &info) {
 }
 
 std::string describeOptions(const heddle_program_info_t &info) {
-  std::string out = "options it was compiled with\n";
+  std::string out = info.option_count ? "\noptions it was compiled with\n" : "";
   for (size_t i = 0; i < info.option_count; ++i)
     out += "  " + std::string(info.options[i].key) + " = " + info.options[i].value + "\n";
   return out;
@@ -110,7 +110,7 @@ private:
       out += "\n" + describeTensors("inputs", entry.inputs, entry.input_count) +
              describeTensors("outputs", entry.outputs, entry.output_count);
     }
-    out += "\n" + describeTargets(info) + "\n" + describeKernels(info) + "\n" + describeOptions(info);
+    out += "\n" + describeTargets(info) + "\n" + describeKernels(info) + describeOptions(info);
     return report ? out + "\n" + describePlan(*report) : out;
   }
 

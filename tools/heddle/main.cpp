@@ -55,9 +55,9 @@ static Exit dispatch(const std::vector<std::string> &arguments) {
     if (command->options.command() == arguments[0])
       return command->options.parse({arguments.begin() + 1, arguments.end()}, sets) ? command->run() : Exit::Fine;
   if (arguments[0][0] == '-')
-    fail(Exit::Usage, "H0111", "heddle has no option '" + arguments[0] + "'", {},
+    fail(Exit::Usage, "H0131", "heddle has no option '" + arguments[0] + "'", {},
          "options follow the command: heddle COMMAND [arguments]");
-  fail(Exit::Usage, "H0110", "there is no command '" + arguments[0] + "'", {},
+  fail(Exit::Usage, "H0130", "there is no command '" + arguments[0] + "'", {},
        suggest(arguments[0], names, "commands"));
 }
 

@@ -29,7 +29,7 @@ static std::string environmentTwin(const std::string &option) {
                                    const std::string &help = {}) {
   const char *twin = std::getenv(environmentTwin(option).c_str());
   std::string context = twin && value == twin ? "in the environment variable " + environmentTwin(option) : "";
-  fail(Exit::Usage, "H0112", option + " expects " + expects + ", got '" + value + "'", context, help);
+  fail(Exit::Usage, "H0132", option + " expects " + expects + ", got '" + value + "'", context, help);
 }
 
 OptionSet::OptionSet(std::string command, std::string summary, std::string commandUsage)
@@ -126,13 +126,13 @@ void OptionSet::checkExtras() const {
     if (extra == "--")
       continue;
     if (extra.size() < 2 || extra[0] != '-')
-      fail(Exit::Usage, "H0114", "unexpected argument '" + extra + "'", {}, "usage: heddle " + name + " " + usage);
+      fail(Exit::Usage, "H0134", "unexpected argument '" + extra + "'", {}, "usage: heddle " + name + " " + usage);
     std::vector<std::string> known;
     for (const std::string &option : names())
       known.push_back("--" + option);
     std::string given = extra.substr(0, extra.find('='));
     std::string nearest = nearestName(given, known);
-    fail(Exit::Usage, "H0111", "heddle " + name + " has no option '" + given + "'", {},
+    fail(Exit::Usage, "H0131", "heddle " + name + " has no option '" + given + "'", {},
          nearest.empty() ? "heddle " + name + " --help lists the options" : "did you mean '" + nearest + "'?");
   }
 }
@@ -150,9 +150,9 @@ bool OptionSet::parse(const std::vector<std::string> &arguments, const std::vect
     app->parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
   } catch (const CLI::ArgumentMismatch &error) {
     std::string option = std::string(error.what()).substr(0, std::string_view(error.what()).find(':'));
-    fail(Exit::Usage, "H0113", option + " expects a value", {}, "heddle " + name + " --help shows its form");
+    fail(Exit::Usage, "H0133", option + " expects a value", {}, "heddle " + name + " --help shows its form");
   } catch (const CLI::ParseError &error) {
-    fail(Exit::Usage, "H0112", error.what(), {}, "heddle " + name + " --help shows what is expected");
+    fail(Exit::Usage, "H0132", error.what(), {}, "heddle " + name + " --help shows what is expected");
   }
   checkExtras();
   if (!configPath.empty())
@@ -168,7 +168,7 @@ void OptionSet::applyConfig(const std::vector<OptionSet *> &sets) {
   try {
     items = CLI::ConfigTOML().from_config(stream);
   } catch (const CLI::Error &error) {
-    fail(Exit::Usage, "H0115", std::string("cannot understand the configuration: ") + error.what(), "in " + configPath);
+    fail(Exit::Usage, "H0135", std::string("cannot understand the configuration: ") + error.what(), "in " + configPath);
   }
   for (const CLI::ConfigItem &item : items) {
     if (item.name == "++" || item.name == "--") // CLI11's marks for the begin and end of a section
@@ -183,10 +183,10 @@ void OptionSet::applyConfig(const std::vector<OptionSet *> &sets) {
           known.push_back(option);
     }
     if (!section.empty() && std::find(sections.begin(), sections.end(), section) == sections.end())
-      fail(Exit::Usage, "H0115", "there is no command '" + section + "'", "in " + configPath,
+      fail(Exit::Usage, "H0135", "there is no command '" + section + "'", "in " + configPath,
            suggest(section, sections, "commands"));
     if (std::find(known.begin(), known.end(), item.name) == known.end())
-      fail(Exit::Usage, "H0115", "there is no option '" + item.name + "'", "in " + configPath,
+      fail(Exit::Usage, "H0135", "there is no option '" + item.name + "'", "in " + configPath,
            suggest(item.name, known, "options"));
     if (section.empty() || section == name)
       applyConfigItem(item.name, item.inputs);
@@ -202,7 +202,7 @@ void OptionSet::applyConfigItem(const std::string &item, const std::vector<std::
       option->add_result(value);
     option->run_callback();
   } catch (const CLI::Error &error) {
-    fail(Exit::Usage, "H0115", std::string("wrong value for '") + item + "': " + error.what(), "in " + configPath);
+    fail(Exit::Usage, "H0135", std::string("wrong value for '") + item + "': " + error.what(), "in " + configPath);
   }
 }
 

@@ -26,7 +26,7 @@ bool isModel(const std::string &path) {
 
 static LoadedProgram load(const std::string &path, const heddle_program_options_t &options, unsigned threads) {
   if (isModel(path))
-    fail(Exit::Usage, "H0118", "'" + path + "' is a model, expects an artifact", {},
+    fail(Exit::Usage, "H0138", "'" + path + "' is a model, expects an artifact", {},
          "heddle compile " + path + " -o model.heddle makes one");
   heddle_program_t *program = nullptr;
   check(heddle_program_load(path.c_str(), &options, &program), "in " + path);

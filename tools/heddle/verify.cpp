@@ -40,7 +40,7 @@ public:
       return compareWithModel();
     }
     if (!model.empty())
-      fail(Exit::Usage, "H0114", "expects MODEL or --expected, got both");
+      fail(Exit::Usage, "H0134", "expects MODEL or --expected, got both");
     return compareWithOutputs();
   }
 

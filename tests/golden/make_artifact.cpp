@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Writes the artifact of fixtures.py's model.onnx by hand, so that golden cases also run where no compiler is built:
+// ids (batch, sequence) -> rows of a table of 10 -> plus bias (batch, sequence, 4).
+
+#include <cstdio>
+
+#include "tests/runtime/artifact_builder.h"
+
+int main(int argc, char **argv) {
+  using namespace heddle;
+  test::artifact_builder builder;
+  builder.program.model = "model.onnx";
+  builder.program.targets[0]->name = "cpu:x86-64-v3";
+  builder.program.targets[0]->features = {"avx2"};
+  std::vector<float> values(10 * 4);
+  for (size_t i = 0; i < values.size(); ++i)
+    values[i] = static_cast<float>(i) / 8;
+  const fb::Binding table = builder.constant(values);
+  const uint32_t gather = builder.kernel("test_gather", 3, 2);
+  const uint32_t add = builder.kernel("test_add", 3, 1);
+
+  test::entry_builder entry = builder.add_entry("main");
+  const fb::Binding ids = entry.input("ids", fb::ElementType::i64, {"batch", "sequence"});
+  const fb::Binding bias = entry.input("bias", fb::ElementType::f32, {"batch", "sequence", "4"});
+  const uint32_t batch = entry.dim(ids, 0), sequence = entry.dim(ids, 1), width = entry.constant(4);
+  const std::vector<uint32_t> dims = {batch, sequence, width};
+  const uint32_t rows = entry.mul(batch, sequence), count = entry.mul(rows, width);
+  const uint32_t one = entry.constant(1), zero = entry.constant(0);
+  const fb::Binding result = entry.output("result", fb::ElementType::f32, {"batch", "sequence", "4"}, dims);
+  const fb::Binding embedded = entry.buffer(entry.mul(count, entry.constant(sizeof(float))), 0, 1);
+  entry.dispatch(gather, {ids, table, embedded}, {entry.constant(10), width}, {rows, one, zero, dims, "/embed/Gather"});
+  const uint32_t blocks = entry.op(fb::ShapeOpcode::ceil_div, count, entry.constant(16));
+  entry.dispatch(add, {embedded, bias, result}, {count}, {blocks, one, zero, dims, "/dense/Add"});
+
+  const test::artifact_bytes artifact = builder.build();
+  std::FILE *file = argc == 2 ? std::fopen(argv[1], "wb") : nullptr;
+  if (!file || std::fwrite(artifact.data(), 1, artifact.size, file) != artifact.size || std::fclose(file) != 0) {
+    std::fprintf(stderr, "usage: heddle-golden-artifact FILE, which can be written\n");
+    return 2;
+  }
+  return 0;
+}
