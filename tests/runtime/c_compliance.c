@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Compiled as C99 with warnings as errors: the public headers are C, and a C program can use them.
+
+#include <stdio.h>
+#include <string.h>
+
+#include <heddle/artifact_format.h>
+#include <heddle/error_codes.h>
+#include <heddle/executable_abi.h>
+#include <heddle/heddle.h>
+
+static heddle_status_t make_tensor(heddle_tensor_t **out_tensor) {
+  const int64_t dims[2] = {2, 3};
+  HEDDLE_RETURN_IF_ERROR(heddle_tensor_create(HEDDLE_ELEMENT_F32, 2, dims, out_tensor));
+  return NULL;
+}
+
+int main(void) {
+  heddle_tensor_t *tensor = NULL;
+  heddle_program_t *program = NULL;
+  heddle_program_options_t options = {0};
+  heddle_status_t status = make_tensor(&tensor);
+  if (status || heddle_tensor_byte_length(tensor) != 24)
+    return 1;
+  heddle_tensor_release(tensor);
+
+  status = heddle_program_load("no such file", &options, &program);
+  if (heddle_status_code(status) != HEDDLE_STATUS_IO || strcmp(heddle_status_error_code(status), "H0501") != 0)
+    return 2;
+  printf("%s: %s\n", heddle_version(), heddle_status_message(status));
+  heddle_status_release(status);
+  return program ? 3 : 0;
+}

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Artifacts whose tables contradict each other: each contradiction is refused at load, in its own words.
+
+#include <functional>
+
+#include "tests/runtime/test_support.h"
+
+namespace heddle::test {
+namespace {
+
+struct damage {
+  const char *name;
+  std::function<void(fb::ProgramT &)> inflict; ///< on the scale model
+  const char *message;
+};
+
+fb::EntryT &entry(fb::ProgramT &program) { return *program.entries[0]; }
+fb::DispatchT &dispatch(fb::ProgramT &program, size_t step = 0) {
+  return *entry(program).steps[step]->instruction.AsDispatch();
+}
+
+const damage damages[] = {
+    {"TargetWithoutName", [](auto &p) { p.targets[0]->name = ""; }, "a target has no name"},
+    {"TargetInNoSection", [](auto &p) { p.targets[0]->section = 9; },
+     "target 'cpu:x86-64' names section 9, which holds no code"},
+    {"TargetInWeights", [](auto &p) { p.targets[0]->section = 1; },
+     "target 'cpu:x86-64' names section 1, which holds no code"},
+    {"ConstantInNoSection", [](auto &p) { p.constants[0]->section = 7; },
+     "constant 0 names section 7, which holds no weights"},
+    {"ConstantInCode", [](auto &p) { p.constants[0]->section = 0; },
+     "constant 0 names section 0, which holds no weights"},
+    {"ConstantMisaligned", [](auto &p) { p.constants[0]->offset = 1; },
+     "constant 0 isn't aligned or lies outside section 1"},
+    {"ConstantThatWraps", [](auto &p) { p.constants[0]->offset = UINT64_MAX - 63; },
+     "constant 0 isn't aligned or lies outside section 1"},
+    {"ConstantTooLong", [](auto &p) { p.constants[0]->length = 5; },
+     "constant 0 isn't aligned or lies outside section 1"},
+    {"SectionOfUnknownKind", [](auto &p) { p.sections[1]->kind = fb::SectionKind(9); },
+     "section 1 is of unknown kind 9"},
+    {"EntryTwice",
+     [](auto &p) {
+       p.entries.push_back(std::make_unique<fb::EntryT>(entry(p))), p.entries[1]->steps.clear(),
+           p.entries[1]->buffers.clear();
+     },
+     "two entry points are named 'main'"},
+    {"InputTwice", [](auto &p) { entry(p).inputs.push_back(std::make_unique<fb::InputT>(*entry(p).inputs[0])); },
+     "entry 'main' has two inputs named 'x'"},
+    {"InputOfUnknownType", [](auto &p) { entry(p).inputs[0]->type = fb::ElementType(13); },
+     "input 'x' has an unknown element type"},
+    {"InputOfNegativeSize", [](auto &p) { entry(p).inputs[0]->dims[1]->value = -2; },
+     "dimension 1 of tensor 'x' is negative"},
+    {"InputOfTooManyDims",
+     [](auto &p) {
+       while (entry(p).inputs[0]->dims.size() < 9)
+         entry(p).inputs[0]->dims.push_back(std::make_unique<fb::DimensionT>());
+     },
+     "tensor 'x' has 9 dimensions"},
+    {"OutputOfUnknownType", [](auto &p) { entry(p).outputs[0]->type = fb::ElementType(200); },
+     "output 'y' has an unknown element type"},
+    {"OutputWithoutSizes", [](auto &p) { entry(p).outputs[0]->slots.pop_back(); },
+     "output 'y' has 2 dimensions but 1 sizes"},
+    {"OutputOfUnknownSlot", [](auto &p) { entry(p).outputs[0]->slots[0] = 100; }, "entry 'main' names slot 100 of 9"},
+    {"UnknownOpcode", [](auto &p) { entry(p).shape_program[1] = {0, 0, 0, 0, fb::ShapeOpcode(14)}; },
+     "shape instruction 1 of entry 'main' has an unknown opcode"},
+    {"OperandOfLaterSlot", [](auto &p) { entry(p).shape_program[1] = {0, 1, 0, 0, fb::ShapeOpcode::add}; },
+     "shape instruction 1 of entry 'main' has an operand that isn't there"},
+    {"SelectOfLaterSlot", [](auto &p) { entry(p).shape_program[1] = {0, 0, 0, 1, fb::ShapeOpcode::select}; },
+     "shape instruction 1 of entry 'main' has an operand that isn't there"},
+    {"DimOfNoInput", [](auto &p) { entry(p).shape_program[0] = {0, 1, 0, 0, fb::ShapeOpcode::input_dim}; },
+     "shape instruction 0 of entry 'main' has an operand that isn't there"},
+    {"DimPastTheRank", [](auto &p) { entry(p).shape_program[0] = {0, 0, 2, 0, fb::ShapeOpcode::input_dim}; },
+     "shape instruction 0 of entry 'main' has an operand that isn't there"},
+    {"ValueOfAFloat", [](auto &p) { entry(p).shape_program[0] = {0, 0, 0, 0, fb::ShapeOpcode::input_value}; },
+     "shape instruction 0 of entry 'main' has an operand that isn't there"},
+    {"CheckOfUnknownKind",
+     [](auto &p) {
+       entry(p).checks.push_back(std::make_unique<fb::ShapeCheckT>());
+       entry(p).checks[0]->kind = fb::CheckKind(2);
+     },
+     "shape check 0 of entry 'main' is of unknown kind"},
+    {"BufferOfUnknownSlot", [](auto &p) { entry(p).buffers[0]->bytes = 9; }, "entry 'main' names slot 9 of 9"},
+    {"BufferThatEndsFirst", [](auto &p) { entry(p).buffers[0]->first = 1, entry(p).buffers[0]->last = 0; },
+     "buffer 0 of entry 'main' lives from step 1 to step 0 of 2"},
+    {"BufferPastTheEnd", [](auto &p) { entry(p).buffers[0]->last = 2; },
+     "buffer 0 of entry 'main' lives from step 0 to step 2 of 2"},
+    {"BufferUsedOutsideItsLife", [](auto &p) { entry(p).buffers[0]->last = 0; },
+     "step 1 of entry 'main' uses buffer 0 outside its life"},
+    {"UnknownKernel", [](auto &p) { dispatch(p).kernel = 2; }, "step 0 of entry 'main' names kernel 2 of 2"},
+    {"OperandOfUnknownBuffer", [](auto &p) { dispatch(p).bindings[2] = {1, fb::BindingKind::buffer}; },
+     "step 0 of entry 'main' has an operand that isn't there"},
+    {"OperandOfUnknownConstant", [](auto &p) { dispatch(p, 1).bindings[1] = {1, fb::BindingKind::constant}; },
+     "step 1 of entry 'main' has an operand that isn't there"},
+    {"OperandOfUnknownKind", [](auto &p) { dispatch(p).bindings[0] = {0, fb::BindingKind(4)}; },
+     "step 0 of entry 'main' has an operand that isn't there"},
+    {"ResultInAConstant", [](auto &p) { dispatch(p).bindings[2] = {0, fb::BindingKind::constant}; },
+     "step 0 of entry 'main' writes an input or a constant"},
+    {"ResultInAnInput", [](auto &p) { dispatch(p).bindings[2] = {0, fb::BindingKind::input}; },
+     "step 0 of entry 'main' writes an input or a constant"},
+    {"ResultInItsOperand", [](auto &p) { dispatch(p).bindings[0] = {0, fb::BindingKind::buffer}; },
+     "step 0 of entry 'main' writes one of its own operands"},
+    {"OperandMissing", [](auto &p) { dispatch(p).bindings.pop_back(); },
+     "step 0 of entry 'main' has 2 operands and 1 sizes, kernel 'test_add' takes 3 and 1"},
+    {"SizeMissing", [](auto &p) { dispatch(p).sizes.clear(); },
+     "step 0 of entry 'main' has 3 operands and 0 sizes, kernel 'test_add' takes 3 and 1"},
+    {"MoreResultsThanOperands",
+     [](auto &p) {
+       while (dispatch(p).results.size() < 4)
+         dispatch(p).results.push_back(std::make_unique<fb::ResultInfoT>());
+     },
+     "step 0 of entry 'main' has 3 operands and 4 results"},
+    {"ResultOfUnknownType", [](auto &p) { dispatch(p).results[0]->type = fb::ElementType(77); },
+     "result 'add_result' has an unknown element type"},
+    {"PermutationThatRepeats", [](auto &p) { dispatch(p).results[0]->permutation = {1, 1}; },
+     "result 'add_result' has dimensions that are no permutation of the model's"},
+    {"PermutationOutOfRange", [](auto &p) { dispatch(p).results[0]->permutation = {0, 255}; },
+     "result 'add_result' has dimensions that are no permutation of the model's"},
+    {"DispatchForNoTarget", [](auto &p) { p.targets.clear(); }, "step 0 of entry 'main' is for 1 of 0 targets"},
+    {"GridOfUnknownSlot", [](auto &p) { dispatch(p).targets[0]->grid = 50; }, "entry 'main' names slot 50 of 9"},
+    {"ScratchOfUnknownSlot", [](auto &p) { dispatch(p).targets[0]->scratch = UINT32_MAX; },
+     "entry 'main' names slot 4294967295 of 9"},
+    {"FlopsOfUnknownSlot", [](auto &p) { dispatch(p).flops = 9; }, "entry 'main' names slot 9 of 9"},
+    {"StepOfNoKind", [](auto &p) { entry(p).steps[0]->instruction.Reset(); },
+     "step 0 of entry 'main' is of unknown kind"},
+    {"SlotsStoredAsFloats",
+     [](auto &p) {
+       fb::StoreSlotsT store;
+       store.type = fb::ElementType::f32;
+       entry(p).steps[1]->instruction.Set(std::move(store));
+     },
+     "step 1 of entry 'main' stores slots as something else than integers"},
+    {"StoreWithoutTarget",
+     [](auto &p) {
+       fb::StoreSlotsT store;
+       store.type = fb::ElementType::i64;
+       entry(p).steps[1]->instruction.Set(std::move(store));
+     },
+     "step 1 of entry 'main' lacks an operand"},
+    {"CopyOntoItself",
+     [](auto &p) {
+       fb::CopyT copy;
+       copy.source = std::make_unique<fb::Binding>(0, fb::BindingKind::buffer);
+       copy.target = std::make_unique<fb::Binding>(0, fb::BindingKind::buffer);
+       entry(p).steps[1]->instruction.Set(std::move(copy));
+     },
+     "step 1 of entry 'main' copies memory onto itself"},
+};
+
+class Damage : public testing::TestWithParam<damage> {};
+
+TEST_P(Damage, IsRefusedAtLoad) {
+  artifact_builder builder = scale_model();
+  GetParam().inflict(builder.program);
+  EXPECT_EQ(load_error(builder.build()), std::string("H0505: the artifact is damaged: ") + GetParam().message);
+}
+
+INSTANTIATE_TEST_SUITE_P(Tables, Damage, testing::ValuesIn(damages),
+                         [](const auto &info) { return std::string(info.param.name); });
+
+/// The error of the scale model's plan after |inflict|.
+std::string plan_error(const std::function<void(fb::ProgramT &)> &inflict) {
+  artifact_builder builder = scale_model();
+  inflict(builder.program);
+  const artifact_bytes artifact = builder.build();
+  const program program = load(artifact);
+  const tensor x = counting_tensor({2, 8});
+  const heddle_tensor_t *inputs[] = {x.get()};
+  heddle_plan_info_t plan = {};
+  return status(heddle_program_plan(program.get(), nullptr, inputs, 1, &plan)).message();
+}
+
+TEST(DamageOfSizes, IsRefusedWhenPlanned) {
+  const std::string damaged = "the artifact is damaged: ";
+  EXPECT_EQ(plan_error([](auto &p) { dispatch(p).results[0]->slots = {2, 2}; }),
+            damaged + "result 'add_result' of kernel 'test_add' is larger than its memory");
+  EXPECT_EQ(plan_error([](auto &p) {
+              fb::CopyT copy;
+              copy.source = std::make_unique<fb::Binding>(0, fb::BindingKind::constant);
+              copy.target = std::make_unique<fb::Binding>(0, fb::BindingKind::output);
+              copy.bytes = 2; // 16 elements, as bytes, of a constant of 4
+              entry(p).steps[1]->instruction.Set(std::move(copy));
+            }),
+            damaged + "a copy reaches past the end of its memory");
+  EXPECT_EQ(plan_error([](auto &p) {
+              fb::StoreSlotsT store;
+              store.type = fb::ElementType::i64;
+              store.target = std::make_unique<fb::Binding>(0, fb::BindingKind::output);
+              store.slots.assign(9, 0);
+              entry(p).steps[1]->instruction.Set(std::move(store));
+            }),
+            damaged + "slots are stored into memory that is too small");
+}
+
+} // namespace
+} // namespace heddle::test
