@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// rt.constant takes its bytes from the same kinds of attributes as nn.constant.
+
+#include "dialects/rt/ConstantSource.h"
+
+mlir::FailureOr<heddle::nn::ConstantData> heddle::rt::readSource(ConstantOp constant) {
+  return nn::ConstantData::get(constant.getSource(), llvm::cast<mlir::RankedTensorType>(constant.getSourceType()),
+                               [&] { return constant.emitOpError(); });
+}
