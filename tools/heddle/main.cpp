@@ -8,7 +8,9 @@
 #include "tools/heddle/crash.h"
 #include "tools/heddle/text.h"
 
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <heddle/heddle.h>
 
@@ -61,13 +63,21 @@ static Exit dispatch(const std::vector<std::string> &arguments) {
        suggest(arguments[0], names, "commands"));
 }
 
+/// What was printed must have arrived: a full disk fails here, not at the printing.
+static void checkStandardOutput() {
+  if (std::fflush(stdout) != 0)
+    fail(Exit::File, "H0521", std::string("cannot write standard output: ") + std::strerror(errno));
+}
+
 } // namespace heddle::cli
 
 int main(int argc, char **argv) {
   using namespace heddle::cli;
   reportCrashes(argc, argv);
   try {
-    return static_cast<int>(dispatch({argv + 1, argv + argc}));
+    Exit exit = dispatch({argv + 1, argv + argc});
+    checkStandardOutput();
+    return static_cast<int>(exit);
   } catch (const CommandError &error) {
     printError(error.text);
     return static_cast<int>(error.exit);
