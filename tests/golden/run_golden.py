@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Runs the commands of a .golden file and compares every word they say.
 
-    run_golden.py [--update] [--compile | --artifact-tool PROGRAM] HEDDLE FILE.golden
+    run_golden.py [--update] [--compile | --artifact-tool PROGRAM] [--compiler-library FILE] HEDDLE FILE.golden
 
 A case is a line `$ command`, run by bash in a folder with the files of fixtures.py, then what must come: lines of
 standard output after `| `, lines of standard error as they are, `exit N`. `# ` starts a comment. --compile has the
@@ -66,6 +66,7 @@ def main():
     parser.add_argument("--update", action="store_true")
     parser.add_argument("--compile", action="store_true")
     parser.add_argument("--artifact-tool", type=pathlib.Path)
+    parser.add_argument("--compiler-library", type=pathlib.Path)
     parser.add_argument("heddle", type=lambda path: pathlib.Path(path).resolve())
     parser.add_argument("file", type=pathlib.Path)
     options = parser.parse_args()
@@ -76,6 +77,8 @@ def main():
         environment.update(PATH=f"{options.heddle.parent}:/usr/bin:/bin", HOME=str(folder), LC_ALL="C",
                            XDG_CACHE_HOME=f"{folder}/cache", HEDDLE_THREADS="2",
                            HEDDLE_LIBRARY=str(options.heddle.parent.parent / "lib" / "libheddle.so"))
+        if options.compiler_library:
+            environment["HEDDLE_COMPILER_LIBRARY"] = str(options.compiler_library.resolve())
         fixtures.make(folder)
         if options.compile:
             # A target that doesn't depend on this machine.

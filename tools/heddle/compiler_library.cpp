@@ -40,7 +40,7 @@ static void resolve(void *library, const char *name, Function &function, std::st
     error = std::string("it lacks the function ") + name;
 }
 
-CompilerLibrary CompilerLibrary::open(std::string &error) {
+CompilerLibrary CompilerLibrary::open(std::string &error, bool &isMissing) {
   CompilerLibrary compiler;
   void *library = nullptr;
   std::vector<std::string> paths = searchPaths();
@@ -56,6 +56,7 @@ CompilerLibrary CompilerLibrary::open(std::string &error) {
   }
   if (!library) {
     error = "looked for " + join(paths, " and ");
+    isMissing = true;
     return compiler;
   }
   decltype(&heddle_compiler_api_version) apiVersion = nullptr;
@@ -72,17 +73,20 @@ CompilerLibrary CompilerLibrary::open(std::string &error) {
 
 /// The library, opened at the first call, and why that failed.
 static std::string openError;
+static bool libraryIsMissing = false;
 
 const CompilerLibrary *CompilerLibrary::find() {
-  static const CompilerLibrary compiler = open(openError);
+  static const CompilerLibrary compiler = open(openError, libraryIsMissing);
   return openError.empty() ? &compiler : nullptr;
 }
 
 const CompilerLibrary &CompilerLibrary::load() {
   if (const CompilerLibrary *compiler = find())
     return *compiler;
-  fail(Exit::Usage, "H0136", std::string("the compiler is not installed: cannot use ") + libraryName, openError,
-       "install the compiler, or compile where it is installed and run the artifact here");
+  fail(Exit::Usage, "H0136",
+       libraryIsMissing ? std::string("the compiler is not installed: there is no ") + libraryName
+                        : std::string("the compiler's library can't be used"),
+       openError, "install the compiler, or compile where it is installed and run the artifact here");
 }
 
 void CompilerLibrary::compile(heddle_compile_options_t options) const {

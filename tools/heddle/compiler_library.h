@@ -30,7 +30,7 @@ public:
 
 private:
   CompilerLibrary() = default;
-  static CompilerLibrary open(std::string &error);
+  static CompilerLibrary open(std::string &error, bool &isMissing);
 
   decltype(&heddle_compiler_version) versionFunction = nullptr;
   decltype(&heddle_compiler_compile) compileFunction = nullptr;
