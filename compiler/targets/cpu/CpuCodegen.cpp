@@ -69,7 +69,7 @@ void buildCodegenPipeline(OpPassManager &pm) {
   pm.addPass(createConvertControlFlowToLLVMPass());
   pm.addPass(createReconcileUnrealizedCastsPass());
   // The entry loads from the dispatch by address, which only the LLVM dialect has words for.
-  pm.addPass(createAddKernelEntryPass());
+  pm.addPass(createConvertKernelAbiPass());
 }
 
 void registerCodegenPipeline() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tile tables, each number beside the fact that explains it, and the pass cpu-select-lowering-config.
+// Tile tables, each number beside the fact that explains it.
 //
 // Contractions keep row_tile x column_vectors accumulators in registers and need one register per column vector for
 // the right side and one for the broadcast left element. A fused multiply-add takes 4 cycles and two start per cycle
@@ -15,15 +15,11 @@
 
 #include "compiler/targets/cpu/CpuConfig.h"
 
-#include "compiler/targets/cpu/Passes.h"
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;
 
 namespace heddle::cpu {
-
-#define GEN_PASS_DEF_SELECTLOWERINGCONFIGPASS
-#include "compiler/targets/cpu/Passes.h.inc"
 
 namespace {
 
@@ -78,24 +74,6 @@ SmallVector<std::pair<StringRef, int64_t>> selectStreaming(Operation *root) {
     entries.emplace_back(config::kVectorsPerItem, 4);
   return entries;
 }
-
-class SelectLoweringConfigPass : public impl::SelectLoweringConfigPassBase<SelectLoweringConfigPass> {
-public:
-  using SelectLoweringConfigPassBase::SelectLoweringConfigPassBase;
-
-  void runOnOperation() override {
-    llvm::Expected<std::unique_ptr<Target>> parsed = CpuTarget::parse(StringRef(target).split(':').second);
-    if (!parsed) {
-      getOperation().emitError(llvm::toString(parsed.takeError()));
-      return signalPassFailure();
-    }
-    const auto &cpuTarget = static_cast<const CpuTarget &>(**parsed);
-    for (auto func : getOperation().getOps<kernel::FuncOp>()) {
-      func->setAttr(kernel::kConfigAttrName, selectConfig(func, cpuTarget));
-      ++numConfigs;
-    }
-  }
-};
 
 } // namespace
 

@@ -140,7 +140,8 @@ Value buildPow64(const FloatMath &m, Value x, Value y) {
   Value isInteger = m.equal(m.floor(y), y);
   Value isOdd = m.both(isInteger, m.unequal(m.add(halfFloor, halfFloor), y));
   Value signedResult = m.copySign(result, m.select(isOdd, x, m.real(1.0)));
-  Value isInvalid = m.both(m.less(x, m.real(0.0)), m.unequal(m.floor(y), y));
+  Value isFiniteNegative = m.both(m.less(x, m.real(0.0)), m.greater(x, m.real(-kInfinity)));
+  Value isInvalid = m.both(isFiniteNegative, m.unequal(m.floor(y), y));
   signedResult = m.select(isInvalid, m.real(kNaN), signedResult);
   // 1^y and x^0 are 1 even for NaN, and (-1)^(+-inf) is 1, as C has it.
   Value isInfiniteOne = m.both(m.equal(magnitude, m.real(1.0)), m.equal(m.abs(y), m.real(kInfinity)));

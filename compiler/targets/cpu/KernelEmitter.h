@@ -17,7 +17,7 @@
 
 namespace heddle::cpu {
 
-/// Attribute on the generated function: its arguments follow the body's convention, see KernelEntry.cpp.
+/// Attribute on the generated function: its arguments follow the body's convention, see ConvertKernelAbi.cpp.
 inline constexpr llvm::StringLiteral kKernelAttrName = "cpu.kernel";
 /// Arguments of the generated function behind the bindings and sizes: begin, end, scratch, error record.
 inline constexpr unsigned kNumTrailingArguments = 4;

@@ -51,8 +51,8 @@ def ConvertKernelToVectorPass : Pass<"cpu-convert-kernel-to-vector", "::mlir::Mo
                            "::mlir::vector::VectorDialect"];
 }
 
-def AddKernelEntryPass : Pass<"cpu-add-kernel-entry", "::mlir::ModuleOp"> {
-  let summary = "Give each lowered kernel the entry that the runtime calls";
+def ConvertKernelAbiPass : Pass<"cpu-convert-kernel-abi", "::mlir::ModuleOp"> {
+  let summary = "Give each lowered kernel the signature of the kernel ABI";
   let description = [{
     The entry has the signature of executable_abi.h, unpacks the dispatch and calls the body, which becomes internal.
     A function of its own keeps `noalias` on the body's arguments.

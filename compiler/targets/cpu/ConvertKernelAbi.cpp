@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The pass cpu-add-kernel-entry: from heddle_dispatch_t to the bare arguments of a kernel's body.
+// The pass cpu-convert-kernel-abi: from heddle_dispatch_t to the bare arguments of a kernel's body.
 
 #include "compiler/targets/cpu/KernelEmitter.h"
 #include "compiler/targets/cpu/Passes.h"
@@ -12,7 +12,7 @@ using namespace mlir;
 
 namespace heddle::cpu {
 
-#define GEN_PASS_DEF_ADDKERNELENTRYPASS
+#define GEN_PASS_DEF_CONVERTKERNELABIPASS
 #include "compiler/targets/cpu/Passes.h.inc"
 
 namespace {
@@ -67,7 +67,7 @@ private:
   LLVM::LLVMFuncOp body;
 };
 
-class AddKernelEntryPass : public impl::AddKernelEntryPassBase<AddKernelEntryPass> {
+class ConvertKernelAbiPass : public impl::ConvertKernelAbiPassBase<ConvertKernelAbiPass> {
 public:
   void runOnOperation() override {
     for (auto func : llvm::make_early_inc_range(getOperation().getOps<LLVM::LLVMFuncOp>())) {

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// kernel.contract on every target against plain loops, and its promises: no bit depends on rows, tiles or threads.
+
+#include <gtest/gtest.h>
+
+#include "tests/conformance/kernel_harness.h"
+#include "llvm/Support/FormatVariadic.h"
+
+namespace heddle::conformance {
+namespace {
+
+/// x (rows, k) times a packed constant (k, n), plus a bias, through a region.
+std::string packed_product(int64_t n, int64_t k, const std::string &epilogue = "") {
+  return llvm::formatv(R"(
+kernel.func @product(%x: tensor<?x{1}xf32> {{kernel.dims = array<i64: 0>}, %w: tensor<{2}x{1}x16xf32>,
+                     %bias: tensor<{0}xf32>, %m: index) -> (tensor<?x{0}xf32> {{kernel.dims = array<i64: 0>}) {{
+  %y = kernel.contract sizes(%m) bounds(affine_map<()[s0] -> (s0, {0}, {1})>)
+      ins(%x, %w, %bias : tensor<?x{1}xf32>, tensor<{2}x{1}x16xf32>, tensor<{0}xf32>)
+      attributes {{indexing_maps = [affine_map<(m, n, k)[s0] -> (m, k)>, affine_map<(m, n, k)[s0] -> (0, 0, 0)>,
+                                   affine_map<(m, n, k)[s0] -> (n)>, affine_map<(m, n, k)[s0] -> (m, n)>],
+                  packed_rhs = {0} : i64} epilogue {{
+  ^bb0(%acc: f32, %b: f32):
+    %s = arith.addf %acc, %b : f32
+    {3}
+    kernel.yield {4} : f32
+  } : tensor<?x{0}xf32>
+  kernel.return %y : tensor<?x{0}xf32>
+})",
+                       n, k, (n + 15) / 16, epilogue, epilogue.empty() ? "%s" : "%r");
+}
+
+std::vector<std::vector<int64_t>> rows(std::initializer_list<int64_t> counts) {
+  std::vector<std::vector<int64_t>> shapes;
+  for (int64_t count : counts)
+    shapes.push_back({count});
+  return shapes;
+}
+
+TEST(Contract, MultipliesByPackedWeights) {
+  for (auto [n, k] : {std::pair(64, 48), {48, 33}, {32, 16}, {16, 8}, {80, 5}, {50, 7}, {1, 3}, {129, 20}, {24, 0}})
+    check_kernel(packed_product(n, k), "product", rows({0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 16, 31, 260, 600}));
+}
+
+TEST(Contract, RunsItsEpilogueOnAccumulators) {
+  check_kernel(packed_product(48, 24, "%r = math.tanh %s : f32"), "product", rows({1, 7, 20}));
+}
+
+TEST(Contract, GivesTheSameBitsForARowWhateverTheOthers) {
+  for (const std::string &target : runnable_targets()) {
+    auto module = kernel_module::compile(packed_product(80, 96), target);
+    ASSERT_TRUE(module);
+    auto inputs = random_inputs(module->func("product"), {29}, 3);
+    kernel_result all = module->run("product", inputs, {29});
+    for (int64_t count : {1, 2, 5, 8, 11}) {
+      auto fewer = inputs;
+      fewer[0] = host_tensor(inputs[0].type, {count, 96});
+      std::copy_n(inputs[0].bytes.begin(), fewer[0].bytes.size(), fewer[0].bytes.begin());
+      kernel_result part = module->run("product", fewer, {count});
+      EXPECT_TRUE(std::equal(part.outputs[0].bytes.begin(), part.outputs[0].bytes.end(), all.outputs[0].bytes.begin()))
+          << target << ", " << count << " rows";
+    }
+  }
+}
+
+/// query (b, m, h, d) . key (b, n, h, d) -> scores (b, h, m, n), as attention multiplies without transposing.
+constexpr char kScores[] = R"(
+#q = affine_map<(b, h, m, n, k)[s0, s1] -> (b, m, h, k)>
+#k = affine_map<(b, h, m, n, k)[s0, s1] -> (b, n, h, k)>
+#mask = affine_map<(b, h, m, n, k)[s0, s1] -> (b, n)>
+#s = affine_map<(b, h, m, n, k)[s0, s1] -> (b, h, m, n)>
+kernel.func @scores(%q: tensor<?x?x3x20xf32> {kernel.dims = array<i64: 0, 1>},
+                    %k: tensor<?x?x3x20xf32> {kernel.dims = array<i64: 0, 1>},
+                    %mask: tensor<?x?xf32> {kernel.dims = array<i64: 0, 1>}, %b: index, %l: index)
+    -> (tensor<?x3x?x?xf32> {kernel.dims = array<i64: 0, 1, 1>}) {
+  %y = kernel.contract sizes(%b, %l) bounds(affine_map<()[s0, s1] -> (s0, 3, s1, s1, 20)>)
+      ins(%q, %k, %mask : tensor<?x?x3x20xf32>, tensor<?x?x3x20xf32>, tensor<?x?xf32>)
+      attributes {indexing_maps = [#q, #k, #mask, #s]} epilogue {
+  ^bb0(%acc: f32, %e: f32):
+    %half = arith.constant 0.5 : f32
+    %t = arith.mulf %acc, %half : f32
+    %r = arith.addf %t, %e : f32
+    kernel.yield %r : f32
+  } : tensor<?x3x?x?xf32>
+  kernel.return %y : tensor<?x3x?x?xf32>
+})";
+
+/// probabilities (b, h, m, n) . value (b, n, h, d) -> context (b, m, h, d).
+constexpr char kContext[] = R"(
+#p = affine_map<(b, h, m, n, k)[s0, s1] -> (b, h, m, k)>
+#v = affine_map<(b, h, m, n, k)[s0, s1] -> (b, k, h, n)>
+#c = affine_map<(b, h, m, n, k)[s0, s1] -> (b, m, h, n)>
+kernel.func @context(%p: tensor<?x3x?x?xf32> {kernel.dims = array<i64: 0, 1, 1>},
+                     %v: tensor<?x?x3x20xf32> {kernel.dims = array<i64: 0, 1>}, %b: index, %l: index)
+    -> (tensor<?x?x3x20xf32> {kernel.dims = array<i64: 0, 1>}) {
+  %y = kernel.contract sizes(%b, %l) bounds(affine_map<()[s0, s1] -> (s0, 3, s1, 20, s1)>)
+      ins(%p, %v : tensor<?x3x?x?xf32>, tensor<?x?x3x20xf32>)
+      attributes {indexing_maps = [#p, #v, #c]} epilogue {
+  ^bb0(%acc: f32):
+    kernel.yield %acc : f32
+  } : tensor<?x?x3x20xf32>
+  kernel.return %y : tensor<?x?x3x20xf32>
+})";
+
+TEST(Contract, MultipliesActivationsInPlaceOfTheirHeads) {
+  std::vector<std::vector<int64_t>> shapes = {{0, 5}, {1, 0}, {1, 1}, {2, 7}, {1, 16}, {3, 33}, {1, 70}, {2, 300}};
+  check_kernel(kScores, "scores", shapes);
+  check_kernel(kContext, "context", shapes);
+}
+
+/// Merged heads: k runs over (h, d) of a tensor (b, h, m, d), which is no stride; so does n of the result.
+constexpr char kMerged[] = R"(
+#x = affine_map<(b, m, n, k)[s0, s1] -> (b, k floordiv 32, m, k mod 32)>
+#w = affine_map<(b, m, n, k)[s0, s1] -> (0, 0, 0)>
+#y = affine_map<(b, m, n, k)[s0, s1] -> (b, n floordiv 16, m, n mod 16)>
+kernel.func @merged(%x: tensor<?x2x?x32xf32> {kernel.dims = array<i64: 0, 1>}, %w: tensor<3x64x16xf32>, %b: index,
+                    %l: index) -> (tensor<?x3x?x16xf32> {kernel.dims = array<i64: 0, 1>}) {
+  %y = kernel.contract sizes(%b, %l) bounds(affine_map<()[s0, s1] -> (s0, s1, 48, 64)>)
+      ins(%x, %w : tensor<?x2x?x32xf32>, tensor<3x64x16xf32>)
+      attributes {indexing_maps = [#x, #w, #y], packed_rhs = 48 : i64} epilogue {
+  ^bb0(%acc: f32):
+    kernel.yield %acc : f32
+  } : tensor<?x3x?x16xf32>
+  kernel.return %y : tensor<?x3x?x16xf32>
+})";
+
+TEST(Contract, ReadsAndWritesSplitHeads) { check_kernel(kMerged, "merged", {{1, 1}, {2, 5}, {3, 17}, {1, 260}}); }
+
+/// Left side transposed, right side in neither order, result transposed.
+constexpr char kTransposed[] = R"(
+#x = affine_map<(m, n, k)[s0, s1, s2] -> (k, m)>
+#w = affine_map<(m, n, k)[s0, s1, s2] -> (k, n, 1)>
+#y = affine_map<(m, n, k)[s0, s1, s2] -> (n, m)>
+kernel.func @transposed(%x: tensor<?x?xf32> {kernel.dims = array<i64: 2, 0>},
+                        %w: tensor<?x?x2xf32> {kernel.dims = array<i64: 2, 1>}, %m: index, %n: index, %k: index)
+    -> (tensor<?x?xf32> {kernel.dims = array<i64: 1, 0>}) {
+  %y = kernel.contract sizes(%m, %n, %k) bounds(affine_map<()[s0, s1, s2] -> (s0, s1, s2)>)
+      ins(%x, %w : tensor<?x?xf32>, tensor<?x?x2xf32>) attributes {indexing_maps = [#x, #w, #y]} epilogue {
+  ^bb0(%acc: f32):
+    kernel.yield %acc : f32
+  } : tensor<?x?xf32>
+  kernel.return %y : tensor<?x?xf32>
+})";
+
+TEST(Contract, ReadsAnyStrides) {
+  check_kernel(kTransposed, "transposed", {{1, 1, 1}, {5, 40, 3}, {17, 16, 9}, {9, 33, 40}, {4, 5, 0}});
+}
+
+} // namespace
+} // namespace heddle::conformance

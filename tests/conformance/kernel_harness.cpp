@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "tests/conformance/kernel_harness.h"
+
+#include <cmath>
+#include <cstring>
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "compiler/targets/TargetRegistry.h"
+#include "compiler/targets/cpu/CpuTarget.h"
+#include "dialects/kernel/KernelOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/BinaryFormat/ELF.h"
+#include "llvm/TargetParser/Host.h"
+
+using namespace mlir;
+
+namespace heddle::conformance {
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+static size_t round_up(size_t value, size_t unit) { return (value + unit - 1) / unit * unit; }
+
+guarded_buffer::guarded_buffer(size_t bytes) {
+  size_t page = sysconf(_SC_PAGESIZE), used = round_up(bytes, page);
+  page_bytes_ = used + page;
+  pages_ = mmap(nullptr, page_bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  auto *start = static_cast<std::byte *>(pages_);
+  mprotect(start + used, page, PROT_NONE);
+  data_ = start + used - bytes;
+}
+
+guarded_buffer::~guarded_buffer() { munmap(pages_, page_bytes_); }
+
+/// Maps the only segment of |image| for execution.
+static std::byte *map_code(const KernelImage &image, size_t *size) {
+  const auto *header = reinterpret_cast<const llvm::ELF::Elf64_Ehdr *>(image.bytes.data());
+  const auto *segment = reinterpret_cast<const llvm::ELF::Elf64_Phdr *>(image.bytes.data() + header->e_phoff);
+  EXPECT_EQ(segment->p_type, llvm::ELF::PT_LOAD);
+  EXPECT_EQ(segment->p_offset, 0u);
+  EXPECT_EQ(segment->p_filesz, segment->p_memsz);
+  *size = round_up(segment->p_memsz, sysconf(_SC_PAGESIZE));
+  void *memory = mmap(nullptr, *size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  std::memcpy(memory, image.bytes.data(), segment->p_filesz);
+  mprotect(memory, *size, PROT_READ | PROT_EXEC);
+  return static_cast<std::byte *>(memory);
+}
+
+//===----------------------------------------------------------------------===//
+// Compiling
+//===----------------------------------------------------------------------===//
+
+std::unique_ptr<kernel_module> kernel_module::compile(const std::string &text, const std::string &target) {
+  cpu::registerCpuTarget();
+  auto result = std::make_unique<kernel_module>();
+  result->context_.loadDialect<arith::ArithDialect, math::MathDialect, kernel::KernelDialect>();
+  result->module_ = parseSourceString<ModuleOp>(text, &result->context_);
+  llvm::Expected<std::unique_ptr<Target>> parsed = parseTarget(target);
+  if (!result->module_ || !parsed) {
+    ADD_FAILURE() << "can't parse the kernels or the target: " << (parsed ? "" : llvm::toString(parsed.takeError()));
+    return nullptr;
+  }
+  result->target_ = std::move(*parsed);
+  PassManager pm(&result->context_);
+  result->target_->addSelectionPass(pm);
+  if (failed(pm.run(*result->module_))) {
+    ADD_FAILURE() << "no config was selected";
+    return nullptr;
+  }
+  auto image = result->target_->compileKernels(*result->module_, /*threads=*/2, nullptr);
+  if (failed(image)) {
+    ADD_FAILURE() << "the kernels don't compile for " << target;
+    return nullptr;
+  }
+  result->image_ = std::move(*image);
+  for (auto &[name, address] : result->image_.addresses)
+    result->addresses_[name] = address;
+  result->code_ = map_code(result->image_, &result->code_bytes_);
+  return result;
+}
+
+kernel_module::~kernel_module() {
+  if (code_)
+    munmap(code_, code_bytes_);
+}
+
+kernel::FuncOp kernel_module::func(const std::string &name) { return module_->lookupSymbol<kernel::FuncOp>(name); }
+
+//===----------------------------------------------------------------------===//
+// Running
+//===----------------------------------------------------------------------===//
+
+static int64_t evaluate(AffineMap map, const std::vector<int64_t> &sizes, MLIRContext *context) {
+  SmallVector<Attribute> operands, results;
+  for (int64_t size : sizes)
+    operands.push_back(IntegerAttr::get(IndexType::get(context), size));
+  // Semi-affine maps don't fold as maps; with constants for symbols their expressions do.
+  SmallVector<AffineExpr> symbols;
+  for (int64_t size : sizes)
+    symbols.push_back(getAffineConstantExpr(size, context));
+  AffineExpr value = simplifyAffineExpr(map.getResult(0).replaceSymbols(symbols), 0, 0);
+  return cast<AffineConstantExpr>(value).getValue();
+}
+
+kernel_result kernel_module::run(const std::string &name, const std::vector<host_tensor> &inputs,
+                                 const std::vector<int64_t> &sizes, int64_t items_per_call) {
+  kernel::FuncOp function = func(name);
+  kernel_result result;
+  std::vector<std::unique_ptr<guarded_buffer>> buffers;
+  std::vector<void *> bindings;
+  for (const host_tensor &input : inputs) {
+    buffers.push_back(std::make_unique<guarded_buffer>(input.bytes.size()));
+    std::memcpy(buffers.back()->data(), input.bytes.data(), input.bytes.size());
+    bindings.push_back(buffers.back()->data());
+  }
+  for (unsigned i = 0; i < function.getResultTypes().size(); ++i) {
+    result.outputs.emplace_back(cast<RankedTensorType>(function.getResultTypes()[i]).getElementType(),
+                                result_dims(function, i, sizes));
+    buffers.push_back(std::make_unique<guarded_buffer>(result.outputs.back().bytes.size()));
+    std::memset(buffers.back()->data(), 0x7f, result.outputs.back().bytes.size());
+    bindings.push_back(buffers.back()->data());
+  }
+  auto shape = target_->getWorkShape(function);
+  if (failed(shape)) {
+    ADD_FAILURE() << "no work shape for " << name;
+    return result;
+  }
+  int64_t items = evaluate(shape->grid, sizes, &context_), scratch_bytes = evaluate(shape->scratch, sizes, &context_);
+  EXPECT_GE(evaluate(shape->grain, sizes, &context_), 1);
+  guarded_buffer scratch(round_up(scratch_bytes, HEDDLE_BUFFER_ALIGNMENT));
+  heddle_error_record_t record = {-1, -1, -1};
+  heddle_dispatch_t dispatch = {bindings.data(), sizes.data(), &record};
+  auto kernel = reinterpret_cast<heddle_kernel_fn_t>(code_ + addresses_[name]);
+  int64_t step = items_per_call > 0 ? items_per_call : std::max<int64_t>(items, 1);
+  for (int64_t end = items; end > 0; end -= step) {
+    std::memset(scratch.data(), 0xff, scratch_bytes);
+    int32_t code = kernel(&dispatch, std::max<int64_t>(0, end - step), end, scratch.data());
+    if (code == HEDDLE_KERNEL_OK)
+      continue;
+    result.error = kernel_error{code, record.value, record.limit};
+    return result;
+  }
+  for (size_t i = 0; i < result.outputs.size(); ++i)
+    std::memcpy(result.outputs[i].bytes.data(), bindings[inputs.size() + i], result.outputs[i].bytes.size());
+  return result;
+}
+
+std::vector<std::string> runnable_targets() {
+  std::vector<std::string> targets = {"cpu:x86-64-v3"};
+  if (llvm::sys::getHostCPUFeatures().lookup("avx512vl"))
+    targets.push_back("cpu:x86-64-v4");
+  return targets;
+}
+
+//===----------------------------------------------------------------------===//
+// Comparing
+//===----------------------------------------------------------------------===//
+
+std::vector<host_tensor> random_inputs(kernel::FuncOp func, const std::vector<int64_t> &sizes, unsigned seed) {
+  std::mt19937 random(seed);
+  std::vector<host_tensor> inputs;
+  for (unsigned i = 0; i < func.getNumInputs(); ++i) {
+    Type element = cast<RankedTensorType>(func.getArgumentTypes()[i]).getElementType();
+    host_tensor tensor(element, input_dims(func, i, sizes));
+    for (int64_t at = 0; at < tensor.size(); ++at) {
+      if (isa<FloatType>(element))
+        tensor.set_float(at, std::uniform_real_distribution<double>(-2, 2)(random));
+      else
+        tensor.set_int(at, element.isInteger(1) ? static_cast<int64_t>(random() & 1)
+                                                : std::uniform_int_distribution<int64_t>(-9, 9)(random));
+    }
+    inputs.push_back(std::move(tensor));
+  }
+  return inputs;
+}
+
+static void expect_floats_near(const host_tensor &actual, const host_tensor &expected, double tolerance,
+                               const std::string &where) {
+  double largest = 1e-30;
+  for (int64_t i = 0; i < expected.size(); ++i)
+    if (std::isfinite(expected.get_float(i)))
+      largest = std::max(largest, std::fabs(expected.get_float(i)));
+  for (int64_t i = 0; i < expected.size(); ++i) {
+    double a = actual.get_float(i), b = expected.get_float(i);
+    if (std::isnan(b) || std::isinf(b)) {
+      ASSERT_TRUE(std::isnan(b) ? std::isnan(a) : a == b) << where << " at " << i << ": " << a << ", expected " << b;
+      continue;
+    }
+    ASSERT_LE(std::fabs(a - b), tolerance * largest) << where << " at " << i << ": " << a << ", expected " << b;
+  }
+}
+
+void expect_near(const kernel_result &actual, const kernel_result &expected, double tolerance,
+                 const std::string &where) {
+  ASSERT_EQ(actual.error.has_value(), expected.error.has_value()) << where;
+  if (expected.error) {
+    EXPECT_EQ(actual.error->code, expected.error->code) << where;
+    return;
+  }
+  ASSERT_EQ(actual.outputs.size(), expected.outputs.size()) << where;
+  for (size_t i = 0; i < expected.outputs.size(); ++i) {
+    if (isa<FloatType>(expected.outputs[i].type)) {
+      expect_floats_near(actual.outputs[i], expected.outputs[i], tolerance, where);
+      continue;
+    }
+    for (int64_t at = 0; at < expected.outputs[i].size(); ++at)
+      ASSERT_EQ(actual.outputs[i].get_int(at), expected.outputs[i].get_int(at)) << where << " at " << at;
+  }
+}
+
+void check_kernel(const std::string &text, const std::string &name, const std::vector<std::vector<int64_t>> &shapes,
+                  double tolerance) {
+  for (const std::string &target : runnable_targets()) {
+    auto module = kernel_module::compile(text, target);
+    ASSERT_TRUE(module);
+    unsigned seed = 1;
+    for (const std::vector<int64_t> &sizes : shapes) {
+      std::string where = name + " on " + target + " with sizes";
+      for (int64_t size : sizes)
+        where += " " + std::to_string(size);
+      auto inputs = random_inputs(module->func(name), sizes, seed++);
+      kernel_result expected = interpret(module->func(name), inputs, sizes);
+      kernel_result whole = module->run(name, inputs, sizes), single = module->run(name, inputs, sizes, 1);
+      expect_near(whole, expected, tolerance, where);
+      if (expected.error)
+        continue;
+      for (size_t i = 0; i < whole.outputs.size(); ++i)
+        EXPECT_EQ(whole.outputs[i].bytes, single.outputs[i].bytes) << where << ": items depend on each other";
+    }
+  }
+}
+
+} // namespace heddle::conformance

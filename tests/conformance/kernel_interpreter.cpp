@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "tests/conformance/kernel_interpreter.h"
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <map>
+
+#include "heddle/executable_abi.h"
+#include "tests/conformance/scalar_ops.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace heddle::conformance {
+
+//===----------------------------------------------------------------------===//
+// Tensors
+//===----------------------------------------------------------------------===//
+
+host_tensor::host_tensor(Type type, std::vector<int64_t> dims) : type(type), dims(std::move(dims)) {
+  bytes.resize(size() * element_bytes());
+}
+
+int64_t host_tensor::size() const {
+  int64_t product = 1;
+  for (int64_t dim : dims)
+    product *= dim;
+  return product;
+}
+
+size_t host_tensor::element_bytes() const { return std::max(1u, type.getIntOrFloatBitWidth() / 8); }
+
+double host_tensor::get_float(int64_t i) const {
+  if (type.isF64()) {
+    double value;
+    std::memcpy(&value, &bytes[i * 8], 8);
+    return value;
+  }
+  float value;
+  std::memcpy(&value, &bytes[i * 4], 4);
+  return value;
+}
+
+void host_tensor::set_float(int64_t i, double value) {
+  if (type.isF64()) {
+    std::memcpy(&bytes[i * 8], &value, 8);
+    return;
+  }
+  float narrow = static_cast<float>(value);
+  std::memcpy(&bytes[i * 4], &narrow, 4);
+}
+
+int64_t host_tensor::get_int(int64_t i) const {
+  int64_t value = 0;
+  std::memcpy(&value, &bytes[i * element_bytes()], element_bytes());
+  if (type.isInteger(1))
+    return value != 0;
+  return llvm::SignExtend64(value, type.getIntOrFloatBitWidth());
+}
+
+void host_tensor::set_int(int64_t i, int64_t value) {
+  std::memcpy(&bytes[i * element_bytes()], &value, element_bytes());
+}
+
+static std::vector<int64_t> dims_of(RankedTensorType type, ArrayRef<int64_t> numbers,
+                                    const std::vector<int64_t> &sizes) {
+  std::vector<int64_t> dims;
+  for (int64_t i = 0; i < type.getRank(); ++i)
+    dims.push_back(type.isDynamicDim(i) ? sizes[numbers[type.getDynamicDimIndex(i)]] : type.getDimSize(i));
+  return dims;
+}
+
+std::vector<int64_t> result_dims(kernel::FuncOp func, unsigned i, const std::vector<int64_t> &sizes) {
+  return dims_of(cast<RankedTensorType>(func.getResultTypes()[i]), func.getResultDims(i), sizes);
+}
+
+std::vector<int64_t> input_dims(kernel::FuncOp func, unsigned i, const std::vector<int64_t> &sizes) {
+  return dims_of(cast<RankedTensorType>(func.getArgumentTypes()[i]), func.getInputDims(i), sizes);
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+int64_t evaluate(AffineExpr expr, ArrayRef<int64_t> dims, ArrayRef<int64_t> symbols) {
+  if (auto constant = dyn_cast<AffineConstantExpr>(expr))
+    return constant.getValue();
+  if (auto dim = dyn_cast<AffineDimExpr>(expr))
+    return dims[dim.getPosition()];
+  if (auto symbol = dyn_cast<AffineSymbolExpr>(expr))
+    return symbols[symbol.getPosition()];
+  auto binary = cast<AffineBinaryOpExpr>(expr);
+  int64_t left = evaluate(binary.getLHS(), dims, symbols), right = evaluate(binary.getRHS(), dims, symbols);
+  switch (expr.getKind()) {
+  case AffineExprKind::Add:
+    return left + right;
+  case AffineExprKind::Mul:
+    return left * right;
+  case AffineExprKind::FloorDiv:
+    return llvm::divideFloorSigned(left, right);
+  case AffineExprKind::CeilDiv:
+    return llvm::divideCeilSigned(left, right);
+  default:
+    return llvm::mod(left, right);
+  }
+}
+
+scalar read(const host_tensor &tensor, int64_t position) {
+  if (isa<FloatType>(tensor.type))
+    return scalar::of(tensor.get_float(position));
+  return scalar::of_int(tensor.get_int(position));
+}
+
+class interpreter {
+public:
+  interpreter(kernel::FuncOp func, const std::vector<host_tensor> &inputs, const std::vector<int64_t> &sizes)
+      : func_(func), root_(func.getRoot()), inputs_(inputs) {
+    for (auto [i, size] : llvm::enumerate(sizes))
+      outer_[func.getArgument(func.getNumInputs() + i)] = scalar::of_int(size);
+    for (Value size : root_.getRootSizes())
+      symbols_.push_back(outer_[size].i);
+    for (AffineExpr bound : root_.getRootBounds().getResults())
+      bounds_.push_back(evaluate(bound, {}, symbols_));
+    for (unsigned i = 0; i < func.getResultTypes().size(); ++i)
+      result_.outputs.emplace_back(cast<RankedTensorType>(func.getResultTypes()[i]).getElementType(),
+                                   result_dims(func, i, sizes));
+    dims_.assign(bounds_.size(), 0);
+  }
+
+  kernel_result run() {
+    llvm::TypeSwitch<Operation *>(root_)
+        .Case([&](kernel::MapOp op) {
+          for_each(all_loops(), [&] { write(body(op.getBody(), elements(0, op.getInputs().size()))); });
+        })
+        .Case([&](kernel::RowwiseOp op) { run_rowwise(op); })
+        .Case([&](kernel::ReduceOp op) { run_reduce(op); })
+        .Case([&](kernel::ContractOp op) { run_contract(op); });
+    return std::move(result_);
+  }
+
+private:
+  using values = std::vector<scalar>;
+
+  std::vector<unsigned> all_loops() const {
+    std::vector<unsigned> loops(bounds_.size());
+    for (unsigned i = 0; i < loops.size(); ++i)
+      loops[i] = i;
+    return loops;
+  }
+
+  void for_each(ArrayRef<unsigned> loops, llvm::function_ref<void()> action) {
+    if (loops.empty())
+      return action();
+    for (int64_t i = 0; i < bounds_[loops.front()]; ++i) {
+      dims_[loops.front()] = i;
+      for_each(loops.drop_front(), action);
+    }
+  }
+
+  int64_t position(AffineMap map, ArrayRef<int64_t> shape) {
+    int64_t linear = 0;
+    for (auto [expr, dim] : llvm::zip(map.getResults(), shape))
+      linear = linear * dim + evaluate(expr, dims_, symbols_);
+    return linear;
+  }
+
+  const host_tensor &tensor_of(Value value) { return inputs_[cast<BlockArgument>(value).getArgNumber()]; }
+
+  values elements(unsigned begin, unsigned end) {
+    values result;
+    for (unsigned i = begin; i < end; ++i) {
+      const host_tensor &tensor = tensor_of(root_.getRootInputs()[i]);
+      result.push_back(read(tensor, position(root_.getInputMap(i), tensor.dims)));
+    }
+    return result;
+  }
+
+  scalar gather(kernel::GatherOp op, llvm::DenseMap<Value, scalar> &environment) {
+    const host_tensor &table = tensor_of(op.getTable());
+    int64_t linear = 0;
+    for (auto [index, dim] : llvm::zip(op.getIndices(), table.dims)) {
+      int64_t at = environment[index].i;
+      if (!index.getType().isIndex()) {
+        int64_t wrapped = at < 0 ? at + dim : at;
+        if (wrapped < 0 || wrapped >= dim) {
+          if (!result_.error)
+            result_.error = kernel_error{HEDDLE_KERNEL_INDEX_OUT_OF_RANGE, at, dim};
+          return scalar();
+        }
+        at = wrapped;
+      }
+      linear = linear * dim + at;
+    }
+    return read(table, linear);
+  }
+
+  values body(Region &region, const values &arguments) {
+    llvm::DenseMap<Value, scalar> environment = outer_;
+    for (auto [argument, value] : llvm::zip(region.getArguments(), arguments))
+      environment[argument] = value;
+    for (Operation &op : region.front().without_terminator()) {
+      if (auto index = dyn_cast<kernel::IndexOp>(op)) {
+        environment[index.getResult()] = scalar::of_int(dims_[index.getLoop()]);
+        continue;
+      }
+      if (auto table = dyn_cast<kernel::GatherOp>(op)) {
+        environment[table.getResult()] = gather(table, environment);
+        continue;
+      }
+      values operands;
+      for (Value operand : op.getOperands())
+        operands.push_back(environment[operand]);
+      if (is_integer_division(&op) && operands[1].i == 0) {
+        if (!result_.error)
+          result_.error = kernel_error{HEDDLE_KERNEL_DIVISION_BY_ZERO, 0, 0};
+        operands[1].i = 1;
+      }
+      environment[op.getResult(0)] = evaluate_scalar(&op, operands);
+    }
+    values yielded;
+    for (Value value : region.front().getTerminator()->getOperands())
+      yielded.push_back(environment[value]);
+    return yielded;
+  }
+
+  void write_one(unsigned result, const scalar &value) {
+    // Results may be returned in another order than the root's.
+    auto returned = func_.getBody().front().getTerminator()->getOperands();
+    unsigned output = llvm::find(returned, root_->getResult(result)) - returned.begin();
+    host_tensor &tensor = result_.outputs[output];
+    int64_t at = position(root_.getResultMap(result), tensor.dims);
+    if (isa<FloatType>(tensor.type))
+      tensor.set_float(at, value.f);
+    else
+      tensor.set_int(at, value.i);
+  }
+
+  void write(const values &yielded) {
+    for (unsigned i = 0; i < yielded.size(); ++i)
+      write_one(i, yielded[i]);
+  }
+
+  void run_rowwise(kernel::RowwiseOp op) {
+    std::vector<unsigned> outer = all_loops();
+    unsigned row = outer.back();
+    outer.pop_back();
+    for_each(outer, [&] {
+      values stats;
+      auto with_stats = [&] {
+        values arguments = elements(0, op.getInputs().size());
+        arguments.insert(arguments.end(), stats.begin(), stats.end());
+        return arguments;
+      };
+      for (auto [i, attr] : llvm::enumerate(op.getCombiners().getAsRange<kernel::CombinerAttr>())) {
+        Region &stage = op.getStages()[i];
+        scalar sum = neutral(attr.getValue(), stage.front().getTerminator()->getOperand(0).getType());
+        for_each({row}, [&] { sum = combine(attr.getValue(), sum, body(stage, with_stats())[0]); });
+        stats.push_back(sum);
+      }
+      for_each({row}, [&] { write(body(op.getFinish(), with_stats())); });
+    });
+  }
+
+  void run_reduce(kernel::ReduceOp op) {
+    std::vector<unsigned> parallel, reduced;
+    for (unsigned loop : all_loops())
+      (llvm::is_contained(op.getReductionLoops(), loop) ? reduced : parallel).push_back(loop);
+    auto combiners = llvm::to_vector(op.getCombiners().getAsRange<kernel::CombinerAttr>());
+    unsigned count = op.getInputCount();
+    for_each(parallel, [&] {
+      values sums;
+      for (auto [i, attr] : llvm::enumerate(combiners))
+        sums.push_back(neutral(attr.getValue(), op.getBody().front().getTerminator()->getOperand(i).getType()));
+      for_each(reduced, [&] {
+        values terms = body(op.getBody(), elements(0, count));
+        for (auto [i, attr] : llvm::enumerate(combiners))
+          sums[i] = combine(attr.getValue(), sums[i], terms[i]);
+      });
+      for (unsigned loop : reduced)
+        dims_[loop] = 0;
+      values captures = elements(count, op.getInputs().size());
+      sums.insert(sums.end(), captures.begin(), captures.end());
+      write(body(op.getFinish(), sums));
+    });
+  }
+
+  void run_contract(kernel::ContractOp op) {
+    std::vector<unsigned> outer = all_loops();
+    unsigned k = outer.back(), n = k - 1;
+    outer.pop_back();
+    for_each(outer, [&] {
+      double sum = 0;
+      for_each({k}, [&] {
+        double right;
+        if (op.getPackedRhs()) {
+          const host_tensor &panels = tensor_of(op.getRhs());
+          int64_t width = panels.dims[2];
+          right = panels.get_float(((dims_[n] / width) * panels.dims[1] + dims_[k]) * width + dims_[n] % width);
+        } else {
+          right = elements(1, 2)[0].f;
+        }
+        sum += elements(0, 1)[0].f * right;
+      });
+      dims_[k] = 0;
+      values arguments = {scalar::of(sum)};
+      values captures = elements(2, op.getInputs().size());
+      arguments.insert(arguments.end(), captures.begin(), captures.end());
+      write(body(op.getEpilogue(), arguments));
+    });
+  }
+
+  kernel::FuncOp func_;
+  kernel::RootOpInterface root_;
+  const std::vector<host_tensor> &inputs_;
+  llvm::DenseMap<Value, scalar> outer_;
+  std::vector<int64_t> symbols_, bounds_, dims_;
+  kernel_result result_;
+};
+
+} // namespace
+
+kernel_result interpret(kernel::FuncOp func, const std::vector<host_tensor> &inputs,
+                        const std::vector<int64_t> &sizes) {
+  return interpreter(func, inputs, sizes).run();
+}
+
+} // namespace heddle::conformance

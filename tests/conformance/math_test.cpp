@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The accuracy of math functions in kernels, as their comments state it, and their values at special points.
+
+#include <cmath>
+#include <gtest/gtest.h>
+
+#include "tests/conformance/kernel_harness.h"
+#include "llvm/Support/FormatVariadic.h"
+
+namespace heddle::conformance {
+namespace {
+
+struct accuracy {
+  const char *function;
+  double low, high; // range of x
+  double tolerance; // relative to the value, plus |absolute|
+  double absolute;
+};
+
+std::string unary(const std::string &function, const std::string &type) {
+  return llvm::formatv(R"(
+kernel.func @f(%x: tensor<?x{1}> {{kernel.dims = array<i64: 0>}, %n: index) -> (tensor<?x{1}> {{kernel.dims = array<i64: 0>}) {{
+  %y = kernel.map sizes(%n) bounds(affine_map<()[s0] -> (s0)>) ins(%x : tensor<?x{1}>)
+      attributes {{indexing_maps = [affine_map<(i)[s0] -> (i)>, affine_map<(i)[s0] -> (i)>]} {{
+  ^bb0(%e: {1}):
+    %r = math.{0} %e : {1}
+    kernel.yield %r : {1}
+  } : tensor<?x{1}>
+  kernel.return %y : tensor<?x{1}>
+})",
+                       function, type);
+}
+
+/// The interpreter's double of the argument as stored: for f32 the rounded argument.
+void check_accuracy(const accuracy &wanted, const std::string &type) {
+  constexpr int64_t count = 20011;
+  for (const std::string &target : runnable_targets()) {
+    auto module = kernel_module::compile(unary(wanted.function, type), target);
+    ASSERT_TRUE(module);
+    auto inputs = random_inputs(module->func("f"), {count}, 1);
+    for (int64_t i = 0; i < count; ++i)
+      inputs[0].set_float(i, wanted.low + (wanted.high - wanted.low) * i / (count - 1));
+    kernel_result actual = module->run("f", inputs, {count});
+    // The expected value isn't rounded to f32: interpret in f64.
+    host_tensor wide(mlir::FloatType::getF64(inputs[0].type.getContext()), {count});
+    for (int64_t i = 0; i < count; ++i)
+      wide.set_float(i, inputs[0].get_float(i));
+    auto reference = kernel_module::compile(unary(wanted.function, "f64"), target);
+    ASSERT_TRUE(reference);
+    kernel_result expected = interpret(reference->func("f"), {wide}, {count});
+    for (int64_t i = 0; i < count; ++i) {
+      double a = actual.outputs[0].get_float(i), b = expected.outputs[0].get_float(i);
+      ASSERT_LE(std::fabs(a - b), wanted.tolerance * std::fabs(b) + wanted.absolute)
+          << wanted.function << "(" << wide.get_float(i) << ") = " << a << " for " << b << " in " << type << " on "
+          << target;
+    }
+  }
+}
+
+TEST(Math, HoldsItsAccuracyInSinglePrecision) {
+  constexpr double ulp = 6e-8;
+  const accuracy all[] = {
+      {"exp", -87, 88, 1.2e-7, 0},     {"exp", -1, 1, 1.2e-7, 0},      {"exp2", -125, 127, 1.7e-7, 0},
+      {"tanh", -10, 10, 2e-7, 0},      {"tanh", -0.7, 0.7, 2e-7, 0},   {"erf", -5, 5, 1.2e-7, 0},
+      {"erf", -1, 1, 1.2e-7, 0},       {"log", 1e-3, 1e3, ulp, 0},     {"log", 0.9, 1.1, ulp, 0},
+      {"log2", 1e-3, 1e3, ulp, 0},     {"log1p", -0.9, 1e3, ulp, 0},   {"expm1", -3, 3, ulp, 0},
+      {"sin", -1e4, 1e4, ulp, 1e-12},  {"cos", -1e4, 1e4, ulp, 1e-12}, {"sqrt", 0, 1e4, ulp, 0},
+      {"rsqrt", 1e-4, 1e4, 1.3e-7, 0}, {"floor", -1e3, 1e3, 0, 0},     {"ceil", -1e3, 1e3, 0, 0},
+      {"roundeven", -1e3, 1e3, 0, 0}};
+  for (const accuracy &wanted : all)
+    check_accuracy(wanted, "f32");
+}
+
+TEST(Math, HoldsItsAccuracyInDoublePrecision) {
+  const accuracy all[] = {{"exp", -700, 700, 1e-15, 0},  {"log", 1e-3, 1e3, 1e-15, 0}, {"tanh", -20, 20, 1e-15, 0},
+                          {"erf", -7, 7, 2e-15, 0},      {"sin", -1e6, 1e6, 0, 1e-15}, {"cos", -1e6, 1e6, 0, 1e-15},
+                          {"log1p", -0.9, 10, 2e-15, 0}, {"expm1", -3, 3, 2e-15, 0}};
+  for (const accuracy &wanted : all)
+    check_accuracy(wanted, "f64");
+}
+
+TEST(Math, KeepsSpecialValues) {
+  const std::vector<double> points = {0.0,  -0.0,  1.0,      -1.0,  NAN,  INFINITY, -INFINITY, 1e-40, -1e-40,
+                                      1e30, -1e30, 88.72283, 88.73, 89.0, -87.4,    -104.0,    1e-30, 0.5};
+  for (const char *function : {"exp", "tanh", "erf", "log", "sqrt", "exp2", "log1p", "expm1", "floor"}) {
+    for (const char *type : {"f32", "f64"}) {
+      for (const std::string &target : runnable_targets()) {
+        auto module = kernel_module::compile(unary(function, type), target);
+        ASSERT_TRUE(module);
+        std::vector<int64_t> sizes = {static_cast<int64_t>(points.size())};
+        auto inputs = random_inputs(module->func("f"), sizes, 1);
+        for (size_t i = 0; i < points.size(); ++i)
+          inputs[0].set_float(i, points[i]);
+        kernel_result actual = module->run("f", inputs, sizes);
+        kernel_result expected = interpret(module->func("f"), inputs, sizes);
+        for (size_t i = 0; i < points.size(); ++i) {
+          double a = actual.outputs[0].get_float(i), b = expected.outputs[0].get_float(i);
+          std::string where = std::string(function) + "(" + std::to_string(points[i]) + ") " + type + " " + target;
+          EXPECT_EQ(std::isnan(a), std::isnan(b)) << where;
+          if (std::isinf(b))
+            EXPECT_EQ(a, b) << where;
+          // Below the normal numbers results may be flushed to zero.
+          if (std::isfinite(b))
+            EXPECT_NEAR(a, b, 3e-7 * std::fabs(b) + 1.2e-38) << where;
+        }
+        if (std::string(function) == "exp" || std::string(function) == "exp2")
+          EXPECT_EQ(actual.outputs[0].get_float(0), 1.0) << function << " of 0 must be 1 exactly";
+      }
+    }
+  }
+}
+
+constexpr char kPower[] = R"(
+kernel.func @pow(%x: tensor<?xf32> {kernel.dims = array<i64: 0>}, %y: tensor<?xf32> {kernel.dims = array<i64: 0>},
+                 %n: index) -> (tensor<?xf32> {kernel.dims = array<i64: 0>}, tensor<?xf32> {kernel.dims = array<i64: 0>},
+                                tensor<?xf32> {kernel.dims = array<i64: 0>}) {
+  %r:3 = kernel.map sizes(%n) bounds(affine_map<()[s0] -> (s0)>) ins(%x, %y : tensor<?xf32>, tensor<?xf32>)
+      attributes {indexing_maps = [affine_map<(i)[s0] -> (i)>, affine_map<(i)[s0] -> (i)>, affine_map<(i)[s0] -> (i)>,
+                                   affine_map<(i)[s0] -> (i)>, affine_map<(i)[s0] -> (i)>]} {
+  ^bb0(%a: f32, %b: f32):
+    %two = arith.constant 2.0 : f32
+    %p = math.powf %a, %b : f32
+    %q = math.powf %a, %two : f32
+    %m = arith.remf %a, %b : f32
+    kernel.yield %p, %q, %m : f32, f32, f32
+  } : tensor<?xf32>, tensor<?xf32>, tensor<?xf32>
+  kernel.return %r#0, %r#1, %r#2 : tensor<?xf32>, tensor<?xf32>, tensor<?xf32>
+})";
+
+TEST(Math, RaisesToPowersAsCDoes) {
+  const std::vector<double> points = {0.0,  -0.0, 1.0,  -1.0, 2.0,      -2.0,      0.5,  -0.5,  3.0,
+                                      -3.0, 1.5,  7.25, NAN,  INFINITY, -INFINITY, 1e-3, 100.0, 1e10};
+  for (const std::string &target : runnable_targets()) {
+    auto module = kernel_module::compile(kPower, target);
+    ASSERT_TRUE(module);
+    int64_t count = points.size() * points.size();
+    auto inputs = random_inputs(module->func("pow"), {count}, 1);
+    for (int64_t i = 0; i < count; ++i) {
+      inputs[0].set_float(i, points[i / points.size()]);
+      inputs[1].set_float(i, points[i % points.size()]);
+    }
+    kernel_result actual = module->run("pow", inputs, {count});
+    kernel_result expected = interpret(module->func("pow"), inputs, {count});
+    for (int64_t output = 0; output < 3; ++output)
+      for (int64_t i = 0; i < count; ++i) {
+        double a = actual.outputs[output].get_float(i), b = expected.outputs[output].get_float(i);
+        std::string where = "output " + std::to_string(output) + " of " + std::to_string(inputs[0].get_float(i)) +
+                            ", " + std::to_string(inputs[1].get_float(i)) + " on " + target;
+        ASSERT_EQ(std::isnan(a), std::isnan(b)) << where;
+        if (!std::isnan(b))
+          ASSERT_TRUE(a == b || std::fabs(a - b) <= 2e-7 * std::fabs(b)) << where << ": " << a << " for " << b;
+      }
+  }
+}
+
+} // namespace
+} // namespace heddle::conformance

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// kernel.rowwise on every target against plain loops: softmax, layer norm, several results; padding changes no bit.
+
+#include <cmath>
+#include <gtest/gtest.h>
+
+#include "tests/conformance/kernel_harness.h"
+#include "llvm/Support/FormatVariadic.h"
+
+namespace heddle::conformance {
+namespace {
+
+/// Softmax along the last dimension; rows of |length|, which may be "s1" for a size argument.
+constexpr char kSoftmax[] = R"(
+#x = affine_map<(i, h, j)[s0, s1] -> (i, h, j)>
+kernel.func @softmax(%x: tensor<?x2x?xf32> {kernel.dims = array<i64: 0, 1>}, %n: index, %s: index)
+    -> (tensor<?x2x?xf32> {kernel.dims = array<i64: 0, 1>}) {
+  %p = kernel.rowwise sizes(%n, %s) bounds(affine_map<()[s0, s1] -> (s0, 2, s1)>) ins(%x : tensor<?x2x?xf32>)
+      attributes {indexing_maps = [#x, #x], combiners = [#kernel.combiner<maximum>, #kernel.combiner<sum>]} regions {
+  ^bb0(%e: f32):
+    kernel.yield %e : f32
+  }, {
+  ^bb0(%e: f32, %max: f32):
+    %d = arith.subf %e, %max : f32
+    %x1 = math.exp %d : f32
+    kernel.yield %x1 : f32
+  }, {
+  ^bb0(%e: f32, %max: f32, %sum: f32):
+    %d = arith.subf %e, %max : f32
+    %x1 = math.exp %d : f32
+    %r = arith.divf %x1, %sum : f32
+    kernel.yield %r : f32
+  } : tensor<?x2x?xf32>
+  kernel.return %p : tensor<?x2x?xf32>
+})";
+
+TEST(Rowwise, ComputesSoftmax) {
+  check_kernel(kSoftmax, "softmax", {{1, 1}, {2, 7}, {1, 16}, {3, 63}, {1, 64}, {2, 65}, {1, 100}, {2, 513}, {0, 3}});
+}
+
+TEST(Rowwise, GivesTheSameBitsWhenMaskedKeysPadTheRow) {
+  for (const std::string &target : runnable_targets()) {
+    auto module = kernel_module::compile(kSoftmax, target);
+    ASSERT_TRUE(module);
+    for (auto [length, padded] : {std::pair(7, 16), {7, 128}, {50, 250}, {100, 128}, {16, 17}}) {
+      auto inputs = random_inputs(module->func("softmax"), {1, length}, 9);
+      std::vector<host_tensor> longer = {host_tensor(inputs[0].type, {1, 2, padded})};
+      for (int64_t h = 0; h < 2; ++h)
+        for (int64_t j = 0; j < padded; ++j)
+          longer[0].set_float(h * padded + j, j < length ? inputs[0].get_float(h * length + j) : -INFINITY);
+      kernel_result alone = module->run("softmax", inputs, {1, length});
+      kernel_result beside = module->run("softmax", longer, {1, padded});
+      for (int64_t h = 0; h < 2; ++h)
+        for (int64_t j = 0; j < padded; ++j)
+          ASSERT_EQ(beside.outputs[0].get_float(h * padded + j),
+                    j < length ? alone.outputs[0].get_float(h * length + j) : 0.0)
+              << target << " " << length << " in " << padded << " at " << j;
+    }
+  }
+}
+
+/// Layer norm with scale and bias, and the mean of each row as a second result.
+std::string layer_norm(int64_t width) {
+  return llvm::formatv(R"(
+kernel.func @norm(%x: tensor<?x{0}xf32> {{kernel.dims = array<i64: 0>}, %g: tensor<{0}xf32>, %b: tensor<{0}xf32>, %n: index)
+    -> (tensor<?x{0}xf32> {{kernel.dims = array<i64: 0>}, tensor<?xf32> {{kernel.dims = array<i64: 0>}) {{
+  %y:2 = kernel.rowwise sizes(%n) bounds(affine_map<()[s0] -> (s0, {0})>)
+      ins(%x, %g, %b : tensor<?x{0}xf32>, tensor<{0}xf32>, tensor<{0}xf32>)
+      attributes {{indexing_maps = [affine_map<(i, j)[s0] -> (i, j)>, affine_map<(i, j)[s0] -> (j)>,
+                                   affine_map<(i, j)[s0] -> (j)>, affine_map<(i, j)[s0] -> (i, j)>,
+                                   affine_map<(i, j)[s0] -> (i)>],
+                  combiners = [#kernel.combiner<sum>, #kernel.combiner<sum>]} regions {{
+  ^bb0(%e: f32, %s: f32, %o: f32):
+    kernel.yield %e : f32
+  }, {{
+  ^bb0(%e: f32, %s: f32, %o: f32, %sum: f32):
+    %w = arith.constant {0}.0 : f32
+    %mean = arith.divf %sum, %w : f32
+    %d = arith.subf %e, %mean : f32
+    %q = arith.mulf %d, %d : f32
+    kernel.yield %q : f32
+  }, {{
+  ^bb0(%e: f32, %s: f32, %o: f32, %sum: f32, %sq: f32):
+    %w = arith.constant {0}.0 : f32
+    %eps = arith.constant 1.0e-5 : f32
+    %mean = arith.divf %sum, %w : f32
+    %var = arith.divf %sq, %w : f32
+    %v = arith.addf %var, %eps : f32
+    %inv = math.rsqrt %v : f32
+    %d = arith.subf %e, %mean : f32
+    %m = arith.mulf %d, %inv : f32
+    %t = arith.mulf %m, %s : f32
+    %r = arith.addf %t, %o : f32
+    kernel.yield %r, %mean : f32, f32
+  } : tensor<?x{0}xf32>, tensor<?xf32>
+  kernel.return %y#0, %y#1 : tensor<?x{0}xf32>, tensor<?xf32>
+})",
+                       width);
+}
+
+TEST(Rowwise, ComputesLayerNormAndItsMean) {
+  for (int64_t width : {3, 16, 17, 64, 100, 384})
+    check_kernel(layer_norm(width), "norm", {{0}, {1}, {5}, {40}}, 5e-6);
+}
+
+/// Rows along a dimension that isn't the last in memory.
+constexpr char kColumns[] = R"(
+#x = affine_map<(i, j)[s0, s1] -> (j, i)>
+kernel.func @columns(%x: tensor<?x?xf32> {kernel.dims = array<i64: 1, 0>}, %n: index, %s: index)
+    -> (tensor<?x?xf32> {kernel.dims = array<i64: 1, 0>}) {
+  %p = kernel.rowwise sizes(%n, %s) bounds(affine_map<()[s0, s1] -> (s0, s1)>) ins(%x : tensor<?x?xf32>)
+      attributes {indexing_maps = [#x, #x], combiners = [#kernel.combiner<minimum>]} regions {
+  ^bb0(%e: f32):
+    kernel.yield %e : f32
+  }, {
+  ^bb0(%e: f32, %min: f32):
+    %d = arith.subf %e, %min : f32
+    kernel.yield %d : f32
+  } : tensor<?x?xf32>
+  kernel.return %p : tensor<?x?xf32>
+})";
+
+TEST(Rowwise, RunsAlongAnyDimension) { check_kernel(kColumns, "columns", {{1, 1}, {3, 20}, {20, 3}, {33, 70}}); }
+
+} // namespace
+} // namespace heddle::conformance
