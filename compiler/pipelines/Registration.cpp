@@ -4,6 +4,10 @@
 
 #include "compiler/pipelines/Registration.h"
 
+#include <mutex>
+
+#include "compiler/targets/cpu/CpuTarget.h"
+#include "compiler/targets/cpu/Passes.h"
 #include "compiler/transforms/outlining/Passes.h"
 #include "compiler/transforms/shapes/Passes.h"
 #include "dialects/attn/AttnDialect.h"
@@ -33,4 +37,11 @@ void heddle::registerAllPasses() {
   mlir::registerCSEPass();
   nn::registerShapesPasses();
   nn::registerOutliningPasses();
+  cpu::registerCpuPasses();
+  cpu::registerCodegenPipeline();
+}
+
+void heddle::registerAllTargets() {
+  static std::once_flag once;
+  std::call_once(once, cpu::registerCpuTarget);
 }

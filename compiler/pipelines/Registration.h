@@ -17,6 +17,9 @@ void registerAllDialects(mlir::DialectRegistry &registry);
 /// Registers our passes, and the upstream ones that tests run, with the pass manager's command line.
 void registerAllPasses();
 
+/// Makes all targets known to the target registry. May be called again, from any thread.
+void registerAllTargets();
+
 } // namespace heddle
 
 #endif // HEDDLE_COMPILER_PIPELINES_REGISTRATION_H
