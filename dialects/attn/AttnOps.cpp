@@ -6,7 +6,6 @@
 
 #include "dialects/nn/ShapeInference.h"
 #include "mlir/IR/OpImplementation.h"
-#include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/CheckedArithmetic.h"
 
@@ -38,13 +37,6 @@ static bool mayEqualShapes(ArrayRef<int64_t> a, ArrayRef<int64_t> b) {
 //===------------------------------------------------------------------------------------------------------------===//
 // attn.qkv_projection
 //===------------------------------------------------------------------------------------------------------------===//
-
-bool QkvProjectionOp::isCompatibleReturnTypes(TypeRange inferred, TypeRange declared) {
-  return inferred.size() == declared.size() && llvm::all_of(llvm::zip(inferred, declared), [](auto pair) {
-           auto [a, b] = pair;
-           return getElementTypeOrSelf(a) == getElementTypeOrSelf(b) && succeeded(verifyCompatibleShape(a, b));
-         });
-}
 
 /// The number of columns of the weight; nothing where counts and sizes aren't positive or too large.
 static std::optional<int64_t> countColumns(QkvProjectionOp::Adaptor adaptor) {

@@ -6,6 +6,7 @@
 #define HEDDLE_DIALECTS_ATTN_ATTNOPS_H
 
 #include "dialects/attn/AttnDialect.h"
+#include "dialects/nn/NnOps.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"

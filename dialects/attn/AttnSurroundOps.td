@@ -6,6 +6,7 @@
 #define HEDDLE_DIALECTS_ATTN_ATTNSURROUNDOPS_TD
 
 include "dialects/attn/AttnSdpaOps.td"
+include "dialects/nn/NnOpBase.td"
 
 def Attn_QkvProjectionOp : Op<Attn_Dialect, "qkv_projection", [Pure, InferTypeOpAdaptorWithIsCompatible]> {
   let summary = "One product giving query, key and value";
@@ -29,6 +30,8 @@ def Attn_QkvProjectionOp : Op<Attn_Dialect, "qkv_projection", [Pure, InferTypeOp
   let arguments = (ins Attn_FloatTensor:$input, Attn_FloatTensor:$weight, Optional<Attn_FloatTensor>:$bias,
                        I64Attr:$q_num_heads, I64Attr:$kv_num_heads, I64Attr:$head_size, I64Attr:$v_head_size);
   let results = (outs Attn_FloatTensor:$query, Attn_FloatTensor:$key, Attn_FloatTensor:$value);
+  let hasVerifier = 1;
+  let extraClassDefinition = Nn_InferTypesDefinition;
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
 }
 

@@ -76,6 +76,8 @@ FailureOr<ConstantData> ConstantData::get(Attribute value, RankedTensorType type
   std::optional<int64_t> size = getRawSize(type);
   if (!size)
     return emitError() << "expects a static shape and integer or float elements, got " << type;
+  if (auto elements = dyn_cast<ElementsAttr>(value); elements && elements.getShapedType() != type)
+    return emitError() << "expects elements of " << type << ", got " << elements.getShapedType();
   ConstantData data;
   data.type = type;
   if (auto literal = dyn_cast<DenseElementsAttr>(value)) {

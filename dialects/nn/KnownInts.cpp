@@ -13,17 +13,16 @@ using namespace heddle::nn;
 /// Shapes and slice bounds have one entry a dimension; more is data.
 static constexpr int64_t kMaxInts = 64;
 
-/// Exporters' chains are short; the bound keeps inference linear on a graph that is one long chain.
-static constexpr unsigned kMaxDepth = 12;
+/// How many ops one question may look at. Exporters' chains are short; the bound keeps inference linear on any graph,
+/// and finite on one that isn't verified yet and may hold cycles.
+static constexpr unsigned kMaxOps = 128;
 
 using Ints = SmallVector<int64_t>;
 
 std::optional<Ints> heddle::nn::getConstantInts(Value value) {
   auto constant = value ? value.getDefiningOp<ConstantOp>() : ConstantOp();
-  if (!constant)
-    return std::nullopt;
-  RankedTensorType type = constant.getType();
-  if (!type.getElementType().isInteger() || !type.hasStaticShape())
+  auto type = constant ? dyn_cast<RankedTensorType>(value.getType()) : RankedTensorType();
+  if (!type || !type.getElementType().isInteger() || !type.hasStaticShape())
     return std::nullopt;
   std::optional<int64_t> size = getRawSize(type);
   if (!size || *size > kMaxInts * 8 || type.getNumElements() > kMaxInts)
@@ -39,12 +38,26 @@ std::optional<Ints> heddle::nn::getConstantInts(Value value) {
   return ints;
 }
 
-static std::optional<Ints> evaluate(Value value, unsigned depth);
+static std::optional<Ints> evaluate(Value value, unsigned &budget);
 
-static std::optional<Ints> evaluateConcat(ConcatOp op, unsigned depth) {
+static bool isVector(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  return type && type.getRank() == 1;
+}
+
+/// The extents that |op| takes. It may not be verified yet, hence the checks.
+static std::optional<Ints> evaluateShape(ShapeOp op) {
+  auto type = dyn_cast<RankedTensorType>(op.getInput().getType());
+  auto start = op.getProperties().start, end = op.getProperties().end;
+  if (!type || !start || !end || start.getInt() < 0 || start.getInt() > end.getInt() || end.getInt() > type.getRank())
+    return std::nullopt;
+  return Ints(type.getShape().slice(start.getInt(), end.getInt() - start.getInt()));
+}
+
+static std::optional<Ints> evaluateConcat(ConcatOp op, unsigned &budget) {
   Ints ints;
   for (Value input : op.getInputs()) {
-    std::optional<Ints> part = evaluate(input, depth);
+    std::optional<Ints> part = evaluate(input, budget);
     if (!part || static_cast<int64_t>(ints.size() + part->size()) > kMaxInts)
       return std::nullopt;
     ints.append(*part);
@@ -52,9 +65,9 @@ static std::optional<Ints> evaluateConcat(ConcatOp op, unsigned depth) {
   return ints;
 }
 
-static std::optional<Ints> evaluateGather(GatherOp op, unsigned depth) {
-  std::optional<Ints> data = evaluate(op.getData(), depth), indices = getConstantInts(op.getIndices());
-  if (!data || !indices || cast<RankedTensorType>(op.getData().getType()).getRank() != 1)
+static std::optional<Ints> evaluateGather(GatherOp op, unsigned &budget) {
+  std::optional<Ints> data = evaluate(op.getData(), budget), indices = getConstantInts(op.getIndices());
+  if (!data || !indices || !isVector(op.getData()))
     return std::nullopt;
   Ints ints;
   for (int64_t index : *indices) {
@@ -66,12 +79,11 @@ static std::optional<Ints> evaluateGather(GatherOp op, unsigned depth) {
   return ints;
 }
 
-static std::optional<Ints> evaluateSlice(SliceOp op, unsigned depth) {
-  std::optional<Ints> data = evaluate(op.getData(), depth);
+static std::optional<Ints> evaluateSlice(SliceOp op, unsigned &budget) {
+  std::optional<Ints> data = evaluate(op.getData(), budget);
   std::optional<Ints> starts = getConstantInts(op.getStarts()), ends = getConstantInts(op.getEnds());
   std::optional<Ints> steps = op.getSteps() ? getConstantInts(op.getSteps()) : Ints{1};
-  bool isVector = cast<RankedTensorType>(op.getData().getType()).getRank() == 1;
-  if (!isVector || !data || !starts || !ends || !steps || starts->size() != 1 || ends->size() != 1 || *steps != Ints{1})
+  if (!isVector(op.getData()) || !data || !starts || !ends || !steps || starts->size() != 1 || ends->size() != 1 || *steps != Ints{1})
     return std::nullopt;
   int64_t size = data->size();
   auto clamp = [&](int64_t bound) { return std::clamp<int64_t>(bound < 0 ? bound + size : bound, 0, size); };
@@ -89,7 +101,7 @@ static std::optional<Ints> unknown(Value value) {
   return Ints(type.getNumElements(), ShapedType::kDynamic);
 }
 
-static std::optional<Ints> evaluate(Value value, unsigned depth) {
+static std::optional<Ints> evaluate(Value value, unsigned &budget) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
   if (!type || type.getRank() > 1 || !type.getElementType().isInteger())
     return std::nullopt;
@@ -97,24 +109,26 @@ static std::optional<Ints> evaluate(Value value, unsigned depth) {
     return constant;
   Operation *op = value.getDefiningOp();
   std::optional<Ints> ints;
-  if (op && depth < kMaxDepth)
+  if (op && budget > 0) {
+    --budget;
     ints = llvm::TypeSwitch<Operation *, std::optional<Ints>>(op)
-               .Case([](ShapeOp shape) {
-                 auto extents = cast<RankedTensorType>(shape.getInput().getType()).getShape();
-                 return Ints(extents.slice(shape.getStart(), shape.getEnd() - shape.getStart()));
-               })
-               .Case<UnsqueezeOp, SqueezeOp>([&](auto view) { return evaluate(view.getInput(), depth + 1); })
+               .Case([](ShapeOp shape) { return evaluateShape(shape); })
+               .Case<UnsqueezeOp, SqueezeOp>([&](auto view) { return evaluate(view.getInput(), budget); })
                .Case([&](CastOp cast) -> std::optional<Ints> {
                  // Narrower than 32 bits an extent might not fit.
-                 if (cast.getTo().getIntOrFloatBitWidth() < 32)
+                 if (type.getElementTypeBitWidth() < 32)
                    return std::nullopt;
-                 return evaluate(cast.getInput(), depth + 1);
+                 return evaluate(cast.getInput(), budget);
                })
-               .Case([&](ConcatOp concat) { return evaluateConcat(concat, depth + 1); })
-               .Case([&](GatherOp gather) { return evaluateGather(gather, depth + 1); })
-               .Case([&](SliceOp slice) { return evaluateSlice(slice, depth + 1); })
+               .Case([&](ConcatOp concat) { return evaluateConcat(concat, budget); })
+               .Case([&](GatherOp gather) { return evaluateGather(gather, budget); })
+               .Case([&](SliceOp slice) { return evaluateSlice(slice, budget); })
                .Default([](Operation *) { return std::nullopt; });
+  }
   return ints ? ints : unknown(value);
 }
 
-std::optional<Ints> heddle::nn::getKnownInts(Value value) { return evaluate(value, 0); }
+std::optional<Ints> heddle::nn::getKnownInts(Value value) {
+  unsigned budget = kMaxOps;
+  return evaluate(value, budget);
+}

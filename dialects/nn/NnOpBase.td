@@ -39,16 +39,25 @@ def Nn_IndexVector : 1DTensorOf<[I32, I64]>;
 // Bases.
 //===------------------------------------------------------------------------------------------------------------===//
 
-// An op without side effects whose result types follow from operands and attributes. inferReturnTypes also is the
-// verifier: it reports whatever makes operands and attributes unfit. A declared type may be less or more exact than the
-// inferred one (`?` fits every extent), so that a pass can refine types one op at a time.
+// Result types follow from operands and attributes. inferReturnTypes also is the verifier: it reports whatever makes
+// operands and attributes unfit. A declared type may be less or more exact than the inferred one (`?` fits every
+// extent), so that a pass can refine types one op at a time.
+defvar Nn_InferTypesDefinition = [{
+  bool $cppClass::isCompatibleReturnTypes(::mlir::TypeRange inferred, ::mlir::TypeRange declared) {
+    return ::heddle::nn::areCompatible(inferred, declared);
+  }
+
+  // The interface verifies as well, but adds an error of its own to that of inferReturnTypes; this one comes first.
+  ::llvm::LogicalResult $cppClass::verify() {
+    return ::heddle::nn::verifyResultTypes(getOperation());
+  }
+}];
+
+// An op without side effects whose result types are inferred.
 class Nn_Op<string mnemonic, list<Trait> traits = []> : Op<Nn_Dialect, mnemonic,
     !listconcat([Pure, InferTypeOpAdaptorWithIsCompatible], traits)> {
-  let extraClassDefinition = [{
-    bool $cppClass::isCompatibleReturnTypes(::mlir::TypeRange inferred, ::mlir::TypeRange declared) {
-      return ::heddle::nn::areCompatible(inferred, declared);
-    }
-  }];
+  let hasVerifier = 1;
+  let extraClassDefinition = Nn_InferTypesDefinition;
 }
 
 // The same with operands whose values decide the result's shape.

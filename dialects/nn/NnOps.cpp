@@ -17,6 +17,17 @@ bool heddle::nn::areCompatible(TypeRange inferred, TypeRange declared) {
          });
 }
 
+LogicalResult heddle::nn::verifyResultTypes(Operation *op) {
+  SmallVector<Type> inferred;
+  if (failed(cast<InferTypeOpInterface>(op).inferReturnTypes(
+          op->getContext(), op->getLoc(), op->getOperands(), op->getRawDictionaryAttrs(),
+          op->getPropertiesStorage(), op->getRegions(), inferred)))
+    return failure();
+  if (areCompatible(inferred, op->getResultTypes()))
+    return success();
+  return op->emitError("expects results of type ") << inferred << ", got " << op->getResultTypes();
+}
+
 Operation *heddle::nn::detail::createChecked(OpBuilder &builder, OperationState &state) {
   MLIRContext *context = builder.getContext();
   for (Value operand : state.operands) {

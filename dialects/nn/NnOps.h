@@ -16,6 +16,9 @@ namespace heddle::nn {
 /// are equal unless one is `?`.
 bool areCompatible(mlir::TypeRange inferred, mlir::TypeRange declared);
 
+/// Infers |op|'s result types and compares them with those it has: an error at |op| where that fails.
+mlir::LogicalResult verifyResultTypes(mlir::Operation *op);
+
 /// Marks ops whose result is a map over the broadcast of all operands: element i of the result depends only on the
 /// elements that broadcasting puts there.
 template <typename ConcreteOp>
