@@ -37,7 +37,7 @@ artifact_source::~artifact_source() {
 }
 
 heddle_status_t artifact_source::open_file(const char *path) {
-  context_ = format("in '%s'", path);
+  context_ = format("in %s", path);
   descriptor_ = open(path, O_RDONLY | O_CLOEXEC);
   if (descriptor_ < 0)
     return io_error(path, "cannot open", errno);
@@ -106,7 +106,7 @@ std::string recognize_content(const std::byte *data, uint64_t length, std::strin
   // An ONNX model starts with field 1, its format version, as a varint.
   if (length >= 4 && text[0] == 0x08 && text[1] >= 3 && text[1] <= 32)
     return "probably an ONNX model";
-  return "not an artifact";
+  return "something else";
 }
 
 } // namespace heddle::runtime

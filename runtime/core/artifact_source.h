@@ -28,7 +28,7 @@ public:
   uint64_t length() const { return length_; }
   /// File descriptor to map parts of the file from; -1 for memory.
   int descriptor() const { return descriptor_; }
-  /// "in 'model.heddle'", the context of errors.
+  /// "in model.heddle", the context of errors.
   const std::string &context() const { return context_; }
 
   /// Fails if the file has become shorter than what is mapped: touching the missing pages would raise SIGBUS.

@@ -103,6 +103,10 @@ heddle_status_t table_reader::read_outputs(const fb::Entry &entry, entry_table *
 
 heddle_status_t table_reader::read_shape_program(const fb::Entry &entry, entry_table *out) {
   HEDDLE_RETURN_IF_ERROR(charge(count(entry.shape_program()), sizeof(shape_instruction)));
+  // The verifier knows the alignment of a vector's length, not that of larger structs in it.
+  if (entry.shape_program() &&
+      reinterpret_cast<uintptr_t>(entry.shape_program()->Data()) % alignof(fb::ShapeInstruction) != 0)
+    return damaged(format("the shape program of entry '%s' isn't aligned", out->name));
   out->shape_program.reserve(count(entry.shape_program()));
   for (size_t i = 0; i < count(entry.shape_program()); ++i) {
     const fb::ShapeInstruction &source = *entry.shape_program()->Get(i);

@@ -90,9 +90,6 @@ public:
 /// Computes the checksum of the program again, after a test has changed its bytes.
 void fix_program_checksum(const artifact_bytes &artifact);
 
-/// Writes |size| bytes to a fresh file in the test's temporary folder and returns its path.
-std::string write_file(const std::string &name, const void *data, size_t size);
-
 /// y = (x + x) * factor, over x [batch, width]: two dispatches, a buffer between them.
 artifact_builder scale_model(float factor = 0.5f);
 

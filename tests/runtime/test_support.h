@@ -4,6 +4,8 @@
 
 #pragma once
 
+#include <cstdio>
+#include <fstream>
 #include <numeric>
 
 #include <gtest/gtest.h>
@@ -13,6 +15,14 @@
 #include "tests/runtime/artifact_builder.h"
 
 namespace heddle::test {
+
+/// Writes |size| bytes to a fresh file in the test's temporary folder and returns its path.
+inline std::string write_file(const std::string &name, const void *data, size_t size) {
+  const std::string path = testing::TempDir() + name;
+  std::remove(path.c_str());
+  std::ofstream(path, std::ios::binary).write(static_cast<const char *>(data), static_cast<std::streamsize>(size));
+  return path;
+}
 
 /// Expects success; shows the error otherwise.
 #define EXPECT_OK(expression)                                                                                          \

@@ -14,6 +14,7 @@
 
 #include "runtime/core/thread_count.h"
 #include "runtime/core/thread_pool.h"
+#include "tests/runtime/sanitizers.h"
 #include "tests/runtime/test_support.h"
 
 namespace heddle::test {
@@ -115,7 +116,7 @@ TEST(ThreadPool, IsIdleWhenNothingIsToBeDone) {
   EXPECT_LT(process_cpu_seconds() - before, 0.05);
 }
 
-#if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
+#ifndef HEDDLE_TEST_SANITIZED
 TEST(ThreadPool, ADispatchTakesLessThanTwoMicroseconds) {
   const thread_pool pool = make_pool(2);
   auto nothing = [](void *, unsigned, uint32_t) {};
