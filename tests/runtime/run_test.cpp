@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Running: numbers, outputs, what is refused and in which words, observers, cancellation.
+// Running: numbers, outputs, what is refused and in which words.
 
-#include <atomic>
 #include <cstring>
-#include <thread>
 
 #if defined(__x86_64__)
 #include <xmmintrin.h>
@@ -350,124 +348,6 @@ TEST(Kernels, DivisionByZeroIsNamed) {
 TEST(Kernels, AnUnknownResultIsABug) {
   EXPECT_EQ(kernel_error("test_unknown_code"),
             "H0901: kernel 'test_unknown_code' failed with unknown code 99 in node 'Div_1'");
-}
-
-struct observation {
-  std::vector<std::string> kernels;
-  std::vector<std::string> results;
-  std::vector<float> first_sum;
-  int64_t nanoseconds = 0;
-};
-
-TEST(Observer, SeesEachDispatchWithItsResults) {
-  const artifact_bytes artifact = scale_model().build();
-  const program program = load(artifact);
-  const session session = make_session(program);
-  observation seen;
-  heddle_session_set_observer(
-      session.get(),
-      [](void *user, const heddle_dispatch_info_t *dispatch) {
-        auto &seen = *static_cast<observation *>(user);
-        EXPECT_EQ(dispatch->index, seen.kernels.size());
-        EXPECT_EQ(dispatch->node_count, 1u);
-        ASSERT_EQ(dispatch->result_count, 1u);
-        const heddle_result_info_t &result = dispatch->results[0];
-        EXPECT_EQ(result.rank, 2u);
-        EXPECT_EQ(result.permutation[1], 1);
-        if (seen.kernels.empty())
-          for (int64_t i = 0; i < result.dims[0] * result.dims[1]; ++i)
-            seen.first_sum.push_back(static_cast<const float *>(result.data)[i]);
-        seen.kernels.push_back(dispatch->kernel);
-        seen.results.push_back(result.name);
-        seen.nanoseconds += dispatch->nanoseconds;
-      },
-      &seen);
-  const tensor x = counting_tensor({2, 2});
-  ASSERT_TRUE(bool(session.run(nullptr, {&x}, 1)));
-  EXPECT_EQ(seen.kernels, (std::vector<std::string>{"test_add", "test_scale"}));
-  EXPECT_EQ(seen.results, (std::vector<std::string>{"add_result", "scale_result"}));
-  EXPECT_EQ(seen.first_sum, (std::vector<float>{0, 2, 4, 6}));
-  EXPECT_GT(seen.nanoseconds, 0);
-  heddle_session_set_observer(session.get(), nullptr, nullptr);
-  ASSERT_TRUE(bool(session.run(nullptr, {&x}, 1)));
-  EXPECT_EQ(seen.kernels.size(), 2u);
-}
-
-/// One dispatch of |items| work items that take a millisecond each.
-artifact_builder slow_model(int64_t items) {
-  artifact_builder builder;
-  const uint32_t kernel = builder.kernel("test_slow", 1, 0);
-  entry_builder entry = builder.add_entry("main");
-  const uint32_t count = entry.constant(items);
-  const fb::Binding y = entry.output("y", fb::ElementType::f32, {std::to_string(items)}, {count});
-  entry_builder::dispatch_options options;
-  options.grid = count;
-  options.grain = entry.constant(1);
-  options.scratch = entry.constant(0);
-  options.result_dims = {count};
-  entry.dispatch(kernel, {y}, {}, options);
-  return builder;
-}
-
-TEST(Cancel, StopsTheRunInProgressAndNoLaterOne) {
-  const artifact_bytes artifact = slow_model(4000).build();
-  const program program = load(artifact);
-  const session session = make_session(program);
-  std::atomic<bool> done{false};
-  std::thread canceller([&] {
-    // Until it has worked: the run may not have begun yet.
-    while (!done.load()) {
-      session.cancel();
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    }
-  });
-  auto outputs = session.run(nullptr, {}, 1);
-  done.store(true);
-  canceller.join();
-  ASSERT_FALSE(bool(outputs));
-  EXPECT_EQ(outputs.error().code(), HEDDLE_STATUS_CANCELLED);
-
-  const artifact_bytes quick = scale_model().build();
-  const heddle::program quick_program = load(quick);
-  const heddle::session quick_session = make_session(quick_program);
-  quick_session.cancel(); // nothing in progress: nothing happens
-  const tensor x = counting_tensor({1, 1});
-  EXPECT_TRUE(bool(quick_session.run(nullptr, {&x}, 1)));
-}
-
-TEST(Cancel, WorksFromAnObserver) {
-  const artifact_bytes artifact = scale_model().build();
-  const program program = load(artifact);
-  const session session = make_session(program);
-  heddle_session_set_observer(
-      session.get(),
-      [](void *user, const heddle_dispatch_info_t *dispatch) {
-        EXPECT_EQ(dispatch->index, 0u);
-        heddle_session_cancel(static_cast<heddle_session_t *>(user));
-      },
-      session.get());
-  const tensor x = counting_tensor({1, 1});
-  auto outputs = session.run(nullptr, {&x}, 1);
-  ASSERT_FALSE(bool(outputs));
-  EXPECT_EQ(outputs.error().error_code(), "H0312");
-}
-
-TEST(Run, ASecondRunOfABusySessionIsRefused) {
-  const artifact_bytes artifact = scale_model().build();
-  const program program = load(artifact);
-  const session session = make_session(program);
-  std::string message;
-  std::pair<const heddle::session *, std::string *> user = {&session, &message};
-  heddle_session_set_observer(
-      session.get(),
-      [](void *user, const heddle_dispatch_info_t *) {
-        auto [session, message] = *static_cast<std::pair<const heddle::session *, std::string *> *>(user);
-        *message = status(heddle_session_run(session->get(), nullptr, nullptr, 0, nullptr, 0)).message();
-      },
-      &user);
-  const tensor x = counting_tensor({1, 1});
-  ASSERT_TRUE(bool(session.run(nullptr, {&x}, 1)));
-  EXPECT_EQ(message, "the session is in the middle of another run");
 }
 
 #if defined(__x86_64__)
