@@ -1,143 +1,194 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Assembly of the file: sections first, since the tables hold their checksums, then tables and header in their place
-// at the start.
+// Header, code sections, weights section, program: in that order, because the program holds the checksums of the
+// others.
 
 #include "compiler/artifact/ArtifactWriter.h"
 
-#include "compiler/artifact/ProgramBuilder.h"
-#include "compiler/artifact/WeightsWriter.h"
-#include "runtime/include/heddle/executable_abi.h"
-#include "llvm/Support/Endian.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/MathExtras.h"
-#include "llvm/Support/raw_ostream.h"
+#include "compiler/artifact/ArtifactFile.h"
+#include "compiler/artifact/ConstantStream.h"
+#include "compiler/artifact/ProgramTables.h"
+#include "dialects/rt/RtDialect.h"
+#include "runtime/include/heddle/artifact_generated.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Config/llvm-config.h"
+#include "llvm/Support/Path.h"
 
 #include <cstring>
+
+#define XXH_INLINE_ALL
 #include <xxhash.h>
 
-using namespace mlir;
-using namespace heddle;
+#include <heddle/artifact_format.h>
+#include <heddle/executable_abi.h>
 
-static constexpr uint64_t kHeaderBytes = 64;
-static constexpr uint64_t kSectionAlignment = 65536;
-static constexpr uint32_t kFormatVersion = 1; // FORMAT_VERSION of artifact.fbs
+using namespace heddle;
+using namespace mlir;
 
 namespace {
-/// Counts and hashes what goes into one section of the file.
-class SectionWriter {
-public:
-  SectionWriter(llvm::raw_fd_ostream &os, uint64_t offset) : os(os), state(XXH64_createState()) {
-    XXH64_reset(state, 0);
-    os.seek(offset);
-  }
-  ~SectionWriter() { XXH64_freeState(state); }
 
-  void write(ArrayRef<uint8_t> bytes) {
-    XXH64_update(state, bytes.data(), bytes.size());
-    os.write(reinterpret_cast<const char *>(bytes.data()), bytes.size());
-    length += bytes.size();
-  }
-  void padTo(uint64_t end) {
-    static const uint8_t zeros[HEDDLE_BUFFER_ALIGNMENT] = {};
-    while (length < end)
-      write(ArrayRef(zeros).take_front(std::min<uint64_t>(end - length, sizeof(zeros))));
-  }
-  uint64_t getLength() const { return length; }
-  uint64_t getChecksum() const { return XXH64_digest(state); }
+class ArtifactWriter {
+public:
+  ArtifactWriter(ModuleOp module, ArrayRef<TargetImage> images, const ArtifactOptions &options)
+      : module(module), images(images), options(options) {}
+
+  /// All tables that need no bytes of sections.
+  LogicalResult prepare();
+  LogicalResult write(ArtifactFile &file);
+  llvm::Error commit(ArtifactFile &file);
 
 private:
-  llvm::raw_fd_ostream &os;
-  XXH64_state_t *state;
-  uint64_t length = 0;
+  LogicalResult checkTargets();
+  LogicalResult addTarget(const TargetImage &image);
+  uint32_t addSection(fb::SectionKind kind, const FileSection &section);
+  LogicalResult writeConstants(ArtifactFile &file);
+
+  ModuleOp module;
+  ArrayRef<TargetImage> images;
+  const ArtifactOptions &options;
+  fb::ProgramT program;
 };
+
 } // namespace
 
-/// Sizes and places of everything but the checksums.
-static FileLayout layOut(ModuleOp module, ArrayRef<TargetImage> targets, const ArtifactOptions &options) {
-  FileLayout layout;
-  for (const TargetImage &target : targets)
-    layout.sections.push_back({fb::SectionKind::code, 0, target.bytes.size(), 0});
-  uint64_t weights = 0;
-  for (auto constant : module.getOps<rt::ConstantOp>()) {
-    weights = llvm::alignTo(weights, HEDDLE_BUFFER_ALIGNMENT);
-    layout.constants.push_back({constant, weights, getStoredBytes(constant)});
-    weights += layout.constants.back().length;
-  }
-  layout.sections.push_back({fb::SectionKind::weights, 0, weights, 0});
-  uint64_t end = kHeaderBytes + buildProgram(module, targets, options, layout).size();
-  for (SectionPlace &section : layout.sections) {
-    section.offset = llvm::alignTo(end, kSectionAlignment);
-    end = section.offset + section.length;
-  }
-  return layout;
+//===----------------------------------------------------------------------===//
+// Tables
+//===----------------------------------------------------------------------===//
+
+LogicalResult ArtifactWriter::checkTargets() {
+  auto names = module->getAttrOfType<ArrayAttr>(rt::kTargetsAttrName);
+  bool areEqual = names && names.size() == images.size();
+  for (size_t i = 0; areEqual && i < images.size(); ++i)
+    areEqual = names[i] == StringAttr::get(module.getContext(), images[i].name);
+  // Dispatches list their work sizes in this order.
+  if (!areEqual)
+    return module.emitOpError() << "expects " << rt::kTargetsAttrName << " to name the " << images.size()
+                                << " images' targets in order, got " << names;
+  return success();
 }
 
-static LogicalResult writeSections(ArrayRef<TargetImage> targets, FileLayout &layout, llvm::raw_fd_ostream &os) {
-  for (auto [target, section] : llvm::zip(targets, layout.sections)) {
-    SectionWriter writer(os, section.offset);
-    writer.write(ArrayRef(reinterpret_cast<const uint8_t *>(target.bytes.data()), target.bytes.size()));
-    section.checksum = writer.getChecksum();
+LogicalResult ArtifactWriter::addTarget(const TargetImage &image) {
+  auto target = std::make_unique<fb::TargetT>();
+  target->name = image.name;
+  target->features = image.features;
+  llvm::StringMap<uint64_t> addresses;
+  for (const auto &[name, address] : image.addresses)
+    addresses[name] = address;
+  for (const auto &kernel : program.kernels) {
+    auto found = addresses.find(kernel->name);
+    if (found == addresses.end())
+      return module.emitOpError() << "expects code for kernel '" << kernel->name << "' in the image for " << image.name;
+    target->kernels.push_back(found->second);
   }
-  SectionPlace &weights = layout.sections.back();
-  SectionWriter writer(os, weights.offset);
-  for (const ConstantPlace &place : layout.constants) {
-    writer.padTo(place.offset);
-    if (failed(streamConstant(place.op, [&](ArrayRef<uint8_t> bytes) { writer.write(bytes); })))
+  program.targets.push_back(std::move(target));
+  return success();
+}
+
+LogicalResult ArtifactWriter::prepare() {
+  program.producer = "heddle " HEDDLE_VERSION " (LLVM " LLVM_VERSION_STRING ")";
+  program.model = options.model;
+  for (const auto &[key, value] : options.options) {
+    auto option = std::make_unique<fb::OptionT>();
+    option->key = key;
+    option->value = value;
+    program.options.push_back(std::move(option));
+  }
+  if (failed(checkTargets()) || failed(buildProgramTables(module, images.size(), program)))
+    return failure();
+  for (const TargetImage &image : images)
+    if (failed(addTarget(image)))
       return failure();
+  return success();
+}
+
+uint32_t ArtifactWriter::addSection(fb::SectionKind kind, const FileSection &section) {
+  auto table = std::make_unique<fb::SectionT>();
+  table->kind = kind;
+  table->offset = section.offset;
+  table->length = section.length;
+  table->checksum = section.checksum;
+  program.sections.push_back(std::move(table));
+  return program.sections.size() - 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Bytes
+//===----------------------------------------------------------------------===//
+
+LogicalResult ArtifactWriter::writeConstants(ArtifactFile &file) {
+  if (module.getOps<rt::ConstantOp>().empty())
+    return success();
+  file.beginSection(HEDDLE_SECTION_ALIGNMENT);
+  uint64_t start = file.getOffset();
+  uint32_t section = program.sections.size();
+  for (auto constant : module.getOps<rt::ConstantOp>()) {
+    file.align(HEDDLE_BUFFER_ALIGNMENT);
+    file.mark();
+    if (failed(streamConstant(constant, [&](ArrayRef<uint8_t> bytes) { file.write(bytes); })))
+      return failure();
+    auto table = std::make_unique<fb::ConstantT>();
+    uint64_t first = file.getMark(), length = file.getOffset() - first;
+    table->section = section;
+    // Tied weights occur twice in many files.
+    table->offset = file.takeBackRepeated().value_or(first) - start;
+    table->length = length;
+    program.constants.push_back(std::move(table));
   }
-  weights.checksum = writer.getChecksum();
+  addSection(fb::SectionKind::weights, file.endSection());
   return success();
 }
 
-static void writeHeader(llvm::raw_fd_ostream &os, const flatbuffers::DetachedBuffer &program, uint64_t fileLength) {
-  char header[kHeaderBytes] = {};
-  std::memcpy(header, "HEDDLE\r\n", 8);
-  llvm::support::endian::write32le(header + 8, kFormatVersion);
-  llvm::support::endian::write32le(header + 12, HEDDLE_EXECUTABLE_ABI_VERSION);
-  llvm::support::endian::write64le(header + 16, fileLength);
-  llvm::support::endian::write64le(header + 24, kHeaderBytes);
-  llvm::support::endian::write64le(header + 32, program.size());
-  llvm::support::endian::write64le(header + 40, XXH64(program.data(), program.size(), 0));
-  os.seek(0);
-  os.write(header, sizeof(header));
-  os.write(reinterpret_cast<const char *>(program.data()), program.size());
+LogicalResult ArtifactWriter::write(ArtifactFile &file) {
+  static constexpr uint8_t placeholder[sizeof(heddle_artifact_header_t)] = {};
+  file.write(placeholder);
+  for (auto [image, target] : llvm::zip(images, program.targets)) {
+    file.beginSection(HEDDLE_SECTION_ALIGNMENT);
+    file.write({reinterpret_cast<const uint8_t *>(image.bytes.data()), image.bytes.size()});
+    target->section = addSection(fb::SectionKind::code, file.endSection());
+  }
+  return writeConstants(file);
 }
 
-/// Everything into |os|; the file's length afterwards is the last section's end.
-static LogicalResult writeFile(ModuleOp module, ArrayRef<TargetImage> targets, const ArtifactOptions &options,
-                               llvm::raw_fd_ostream &os, int fd) {
-  FileLayout layout = layOut(module, targets, options);
-  if (failed(writeSections(targets, layout, os)))
-    return failure();
-  const SectionPlace &last = layout.sections.back();
-  uint64_t fileLength = last.offset + last.length;
-  writeHeader(os, buildProgram(module, targets, options, layout), fileLength);
-  os.flush();
-  // A last section without bytes still ends the file where the header says.
-  if (!os.has_error() && llvm::sys::fs::resize_file(fd, fileLength))
-    return failure();
-  return success();
+llvm::Error ArtifactWriter::commit(ArtifactFile &file) {
+  flatbuffers::FlatBufferBuilder builder;
+  fb::FinishProgramBuffer(builder, fb::Program::Pack(builder, &program));
+  file.align(HEDDLE_PROGRAM_ALIGNMENT);
+  heddle_artifact_header_t header = {};
+  std::memcpy(header.magic, HEDDLE_ARTIFACT_MAGIC, sizeof(header.magic));
+  header.format_version = HEDDLE_ARTIFACT_FORMAT_VERSION;
+  header.executable_abi_version = HEDDLE_EXECUTABLE_ABI_VERSION;
+  header.program_offset = file.getOffset();
+  header.program_length = builder.GetSize();
+  header.program_checksum = XXH64(builder.GetBufferPointer(), builder.GetSize(), 0);
+  header.file_length = header.program_offset + header.program_length;
+  file.write({builder.GetBufferPointer(), builder.GetSize()});
+  return file.commit({reinterpret_cast<const uint8_t *>(&header), sizeof(header)});
 }
 
-LogicalResult heddle::writeArtifact(ModuleOp module, ArrayRef<TargetImage> targets, const ArtifactOptions &options,
+//===----------------------------------------------------------------------===//
+// Entry point
+//===----------------------------------------------------------------------===//
+
+static LogicalResult addFileError(ErrorList &errors, StringRef path, llvm::Error error) {
+  std::string help;
+  StringRef folder = llvm::sys::path::parent_path(path);
+  if (!folder.empty() && !llvm::sys::fs::is_directory(folder))
+    help = "the folder '" + folder.str() + "' doesn't exist";
+  return errors.add(
+      {ErrorCode::H0519, "can't write '" + path.str() + "': " + llvm::toString(std::move(error)), "", help});
+}
+
+LogicalResult heddle::writeArtifact(ModuleOp module, ArrayRef<TargetImage> images, const ArtifactOptions &options,
                                     StringRef path, ErrorList &errors) {
-  auto refuse = [&](const std::string &reason) {
-    return errors.add({ErrorCode::H0519, "can't write '" + path.str() + "': " + reason, "",
-                       "check that the folder exists, is writable and has room"});
-  };
-  llvm::Expected<llvm::sys::fs::TempFile> file = llvm::sys::fs::TempFile::create(path + ".%%%%%%.tmp");
+  ArtifactWriter writer(module, images, options);
+  if (failed(writer.prepare()))
+    return failure();
+  llvm::Expected<std::unique_ptr<ArtifactFile>> file = ArtifactFile::create(path);
   if (!file)
-    return refuse(llvm::toString(file.takeError()));
-  llvm::raw_fd_ostream os(file->FD, /*shouldClose=*/false);
-  LogicalResult written = writeFile(module, targets, options, os, file->FD);
-  std::string fault = os.has_error() ? os.error().message() : "";
-  os.clear_error();
-  if (failed(written) || !fault.empty()) {
-    llvm::consumeError(file->discard());
-    return fault.empty() ? failure() : refuse(fault);
-  }
-  if (llvm::Error error = file->keep(path))
-    return refuse(llvm::toString(std::move(error)));
+    return addFileError(errors, path, file.takeError());
+  if (failed(writer.write(**file)))
+    return failure();
+  if (llvm::Error error = writer.commit(**file))
+    return addFileError(errors, path, std::move(error));
   return success();
 }

@@ -6,8 +6,8 @@
 #define HEDDLE_COMPILER_ARTIFACT_ARTIFACTWRITER_H
 
 #include "compiler/support/Error.h"
-#include "llvm/ADT/ArrayRef.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/ArrayRef.h"
 
 #include <string>
 #include <utility>
