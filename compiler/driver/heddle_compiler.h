@@ -4,8 +4,8 @@
 // these functions up by name, so the command serves as well on devices where no compiler is installed.
 //
 // Threads: calls may come from any thread, several at once. Errors: every function returns the exit code of
-// interface.md (0 fine, 1 differs, 2 usage, 3 model not supported, 4 device, 5 file, 70 bug) and, unless it is 0, hands out
-// one text to print, complete with `error[Hxxxx]:` lines, which the caller frees with heddle_compiler_free.
+// interface.md (0 fine, 1 differs, 2 usage, 3 model not supported, 4 device, 5 file, 70 bug) and, unless it is 0, hands
+// out one text to print, complete with `error[Hxxxx]:` lines, which the caller frees with heddle_compiler_free.
 
 #ifndef HEDDLE_COMPILER_H
 #define HEDDLE_COMPILER_H
@@ -29,14 +29,14 @@ typedef void (*heddle_compiler_progress_fn_t)(void *user, const char *phase, siz
 /// What `heddle compile` asks for. Strings stay the caller's. Zero-initialise; null or 0 means the default.
 typedef struct heddle_compile_options_t {
   const char *model_path;
-  const char *output_path;        ///< the artifact; may be null with |compile_to|
-  const char *targets;            ///< comma-separated; null: this host
-  const char *const *shapes;      ///< "NAME=1x128"
+  const char *output_path;   ///< the artifact; may be null with |compile_to|
+  const char *targets;       ///< comma-separated; null: this host
+  const char *const *shapes; ///< "NAME=1x128"
   size_t shape_count;
-  const char *compile_to;         ///< phase to stop after; its IR is written to |output_path| ("-": standard output)
-  const char *dump_phases_to;     ///< folder for the IR after each phase
-  const char *report_path;        ///< compile report, JSON, or HTML if it ends in .html
-  unsigned thread_count;          ///< 0: as many as the process may use
+  const char *compile_to;     ///< phase to stop after; its IR is written to |output_path| ("-": standard output)
+  const char *dump_phases_to; ///< folder for the IR after each phase
+  const char *report_path;    ///< compile report, JSON, or HTML if it ends in .html
+  unsigned thread_count;      ///< 0: as many as the process may use
   heddle_compiler_progress_fn_t progress;
   void *progress_user;
 } heddle_compile_options_t;
@@ -56,7 +56,7 @@ typedef struct heddle_verify_options_t {
   const char *model_path;
   const heddle_compiler_tensor_t *inputs; ///< empty: generated ones, which the summary names
   size_t input_count;
-  double tolerance;               ///< bound of max|a-b| / max|b| per output; 0: 1e-5
+  double tolerance; ///< bound of max|a-b| / max|b| per output; 0: 1e-5
   unsigned thread_count;
 } heddle_verify_options_t;
 

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Gathers the report from the compiled module, and formats it.
+
+#include "compiler/driver/Report.h"
+
+#include "compiler/driver/NominalShape.h"
+#include "compiler/support/Version.h"
+#include "dialects/kernel/KernelOps.h"
+#include "dialects/rt/RtDialect.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Config/llvm-config.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+using namespace heddle;
+
+//===----------------------------------------------------------------------===//
+// Gathering
+//===----------------------------------------------------------------------===//
+
+static std::vector<std::pair<std::string, std::string>> describeTensors(ArrayAttr tensors) {
+  std::vector<std::pair<std::string, std::string>> result;
+  for (auto tensor : tensors.getAsRange<DictionaryAttr>()) {
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    os << tensor.getAs<TypeAttr>("type").getValue() << "[";
+    llvm::interleaveComma(tensor.getAs<ArrayAttr>("dims"), os, [&](Attribute dim) {
+      if (auto symbol = dyn_cast<StringAttr>(dim))
+        os << symbol.getValue();
+      else
+        os << cast<IntegerAttr>(dim).getInt();
+    });
+    os << "]";
+    result.emplace_back(tensor.getAs<StringAttr>("name").getValue().str(), os.str());
+  }
+  return result;
+}
+
+static int64_t bytesOf(rt::ConstantOp constant) {
+  auto type = cast<RankedTensorType>(constant.getType());
+  return type.getNumElements() * llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+}
+
+static std::string describeTiles(ModuleOp kernels, StringRef name) {
+  auto func = kernels.lookupSymbol<kernel::FuncOp>(name);
+  auto config = func ? func->getAttrOfType<kernel::LoweringConfigAttr>(kernel::kConfigAttrName) : nullptr;
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  if (config)
+    llvm::interleaveComma(config.getEntries(), os, [&](NamedAttribute entry) {
+      os << entry.getName().getValue() << " ";
+      if (auto number = dyn_cast<IntegerAttr>(entry.getValue()))
+        os << number.getInt();
+      else
+        os << entry.getValue();
+    });
+  return os.str() + " (from the target's table)";
+}
+
+static std::string describeFusion(const KernelReport &report) {
+  if (report.nodes.size() > 1)
+    return std::to_string(report.nodes.size()) + " nodes in one " + report.root;
+  return "alone: no element-wise node follows that nothing else reads";
+}
+
+static KernelReport describeDispatch(rt::DispatchOp op, const CompiledModel &compiled,
+                                     const llvm::DenseMap<Value, int64_t> &sizes) {
+  KernelReport report;
+  report.name = op.getKernel().str();
+  ModuleOp module = *const_cast<OwningOpRef<ModuleOp> &>(compiled.module);
+  if (auto func = module.lookupSymbol<kernel::FuncOp>(op.getKernel()))
+    report.root = func.getRoot()->getName().stripDialect().str();
+  for (auto node : op.getNodes().getAsRange<StringAttr>())
+    report.nodes.push_back(node.str());
+  for (const CompiledTarget &target : compiled.targets)
+    if (target.kernels)
+      report.tiles.emplace_back(target.target->getName().str(),
+                                describeTiles(const_cast<OwningOpRef<ModuleOp> &>(target.kernels).get(), report.name));
+  for (Value input : op.getInputs())
+    if (auto buffer = input.getDefiningOp<rt::ConstantBufferOp>())
+      report.weightBytes += bytesOf(module.lookupSymbol<rt::ConstantOp>(buffer.getConstant()));
+  report.operations = sizes.lookup(op.getFlops());
+  report.bytes = sizes.lookup(op.getBytes());
+  report.fused = describeFusion(report);
+  return report;
+}
+
+CompileReport heddle::makeReport(const CompiledModel &compiled, StringRef modelName) {
+  CompileReport report;
+  report.model = modelName.str();
+  report.producer = "heddle " HEDDLE_VERSION_STRING " (LLVM " LLVM_VERSION_STRING ")";
+  report.nominalShape = describeNominalShape().str();
+  report.nodeCount = compiled.nodeCount;
+  report.artifactBytes = compiled.artifactBytes;
+  ModuleOp module = *const_cast<OwningOpRef<ModuleOp> &>(compiled.module);
+  report.kernelCount = llvm::range_size(module.getOps<kernel::FuncOp>());
+  for (auto entry : module.getOps<rt::FuncOp>()) {
+    report.inputs = describeTensors(entry.getInputs());
+    report.outputs = describeTensors(entry.getOutputs());
+    llvm::DenseMap<Value, int64_t> sizes = evaluateNominalSizes(entry);
+    for (auto dispatch : entry.getBody().getOps<rt::DispatchOp>())
+      report.kernels.push_back(describeDispatch(dispatch, compiled, sizes));
+  }
+  for (auto constant : module.getOps<rt::ConstantOp>())
+    report.weightBytes += bytesOf(constant);
+  for (const CompiledTarget &target : compiled.targets)
+    report.codeBytes.emplace_back(target.target->getName().str(), target.image.bytes.size());
+  return report;
+}
+
+//===----------------------------------------------------------------------===//
+// Formatting
+//===----------------------------------------------------------------------===//
+
+static std::string joinTensors(ArrayRef<std::pair<std::string, std::string>> tensors) {
+  return llvm::join(llvm::map_range(tensors, [](const auto &tensor) { return tensor.first + " " + tensor.second; }),
+                    ", ");
+}
+
+static std::string megabytes(uint64_t bytes) { return llvm::formatv("{0:f1} MB", bytes / 1e6).str(); }
+
+std::string heddle::formatSummary(const CompileReport &report) {
+  llvm::MapVector<StringRef, size_t> roots;
+  size_t fused = 0;
+  int64_t operations = 0;
+  for (const KernelReport &kernel : report.kernels) {
+    ++roots[kernel.root];
+    fused += kernel.nodes.size() > 1;
+    operations += kernel.operations;
+  }
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << "model    " << report.model << ", " << report.nodeCount << " nodes\n";
+  os << "inputs   " << joinTensors(report.inputs) << "\n";
+  os << "outputs  " << joinTensors(report.outputs) << "\n";
+  os << "program  " << report.kernels.size() << " dispatches of " << report.kernelCount << " kernels (";
+  llvm::interleaveComma(roots, os, [&](const auto &root) { os << root.second << " " << root.first; });
+  os << ")\n";
+  os << "fusion   " << fused << " of " << report.kernels.size() << " dispatches hold more than one node\n";
+  os << "weights  " << megabytes(report.weightBytes) << "\n";
+  for (const auto &[target, bytes] : report.codeBytes)
+    os << "code     " << target << ", " << llvm::formatv("{0:f1} KB", bytes / 1e3) << "\n";
+  os << "work     " << llvm::formatv("{0:f2} GFLOP", operations / 1e9) << " (" << report.nominalShape << ")\n";
+  if (report.artifactBytes)
+    os << "artifact " << megabytes(report.artifactBytes) << "\n";
+  return os.str();
+}
+
+std::string heddle::formatJson(const CompileReport &report) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  llvm::json::OStream json(stream, 2);
+  auto pairs = [&](StringRef key, ArrayRef<std::pair<std::string, std::string>> items) {
+    json.attributeObject(key, [&] {
+      for (const auto &[name, value] : items)
+        json.attribute(name, value);
+    });
+  };
+  json.object([&] {
+    json.attribute("schema", "heddle-compile-report-1");
+    json.attribute("producer", report.producer);
+    json.attribute("model", report.model);
+    pairs("inputs", report.inputs);
+    pairs("outputs", report.outputs);
+    json.attribute("nodes", report.nodeCount);
+    json.attribute("nominal_shape", report.nominalShape);
+    json.attribute("weight_bytes", report.weightBytes);
+    json.attribute("artifact_bytes", report.artifactBytes);
+    json.attributeObject("code_bytes", [&] {
+      for (const auto &[target, bytes] : report.codeBytes)
+        json.attribute(target, bytes);
+    });
+    json.attributeArray("kernels", [&] {
+      for (const KernelReport &kernel : report.kernels)
+        json.object([&] {
+          json.attribute("name", kernel.name);
+          json.attribute("root", kernel.root);
+          json.attributeArray("nodes", [&] {
+            for (const std::string &node : kernel.nodes)
+              json.value(node);
+          });
+          json.attribute("fused", kernel.fused);
+          pairs("tiles", kernel.tiles);
+          json.attribute("weight_bytes", kernel.weightBytes);
+          json.attribute("estimated_operations", kernel.operations);
+          json.attribute("estimated_bytes", kernel.bytes);
+          json.attribute("quantized", "no: compiled without --quantize");
+        });
+    });
+  });
+  return stream.str() + "\n";
+}
+
+static std::string escapeHtml(StringRef text) {
+  std::string escaped;
+  llvm::raw_string_ostream os(escaped);
+  llvm::printHTMLEscaped(text, os);
+  return os.str();
+}
+
+std::string heddle::formatHtml(const CompileReport &report) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << "<!doctype html>\n<meta charset=\"utf-8\">\n<title>" << escapeHtml(report.model) << "</title>\n"
+     << "<style>body{font:14px sans-serif;margin:2em}table{border-collapse:collapse}"
+     << "td,th{border:1px solid #ccc;padding:.3em .6em;text-align:left;vertical-align:top}</style>\n"
+     << "<h1>" << escapeHtml(report.model) << "</h1>\n<pre>" << escapeHtml(formatSummary(report)) << "</pre>\n"
+     << "<table>\n<tr><th>kernel<th>nodes<th>fusion<th>tiles<th>weights, bytes<th>operations<th>bytes</tr>\n";
+  for (const KernelReport &kernel : report.kernels) {
+    os << "<tr><td>" << escapeHtml(kernel.name) << "<td>" << escapeHtml(llvm::join(kernel.nodes, ", ")) << "<td>"
+       << escapeHtml(kernel.fused) << "<td>";
+    for (const auto &[target, tiles] : kernel.tiles)
+      os << escapeHtml(target + ": " + tiles) << "<br>";
+    os << "<td>" << kernel.weightBytes << "<td>" << kernel.operations << "<td>" << kernel.bytes << "</tr>\n";
+  }
+  os << "</table>\n";
+  return os.str();
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The compile report: what each kernel holds, how it is tiled, what it costs; as a ten-line summary, JSON or HTML.
+
+#ifndef HEDDLE_COMPILER_DRIVER_REPORT_H
+#define HEDDLE_COMPILER_DRIVER_REPORT_H
+
+#include "compiler/pipelines/CompileModel.h"
+
+#include <string>
+#include <vector>
+
+namespace heddle {
+
+/// One dispatch as the report shows it. Operations and bytes are estimates at the nominal shape.
+struct KernelReport {
+  std::string name, root;
+  std::vector<std::string> nodes;
+  std::string fused; ///< "Add, Erf, Mul into MatMul", or why nothing is
+  /// Per target: its tiles and where they came from.
+  std::vector<std::pair<std::string, std::string>> tiles;
+  int64_t weightBytes = 0, operations = 0, bytes = 0;
+};
+
+/// The whole report.
+struct CompileReport {
+  std::string model, producer, nominalShape;
+  std::vector<std::pair<std::string, std::string>> inputs, outputs; ///< name, "i64[batch, seq]"
+  size_t nodeCount = 0, kernelCount = 0;
+  std::vector<KernelReport> kernels;                       ///< one a dispatch, in order
+  std::vector<std::pair<std::string, uint64_t>> codeBytes; ///< per target
+  int64_t weightBytes = 0;
+  uint64_t artifactBytes = 0;
+};
+
+/// Gathers the report of what was compiled. |modelName| is the file's name without its folder.
+CompileReport makeReport(const CompiledModel &compiled, llvm::StringRef modelName);
+
+/// At most ten lines for a terminal.
+std::string formatSummary(const CompileReport &report);
+std::string formatJson(const CompileReport &report);
+std::string formatHtml(const CompileReport &report);
+
+} // namespace heddle
+
+#endif // HEDDLE_COMPILER_DRIVER_REPORT_H

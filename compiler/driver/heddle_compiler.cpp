@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The C interface of the compiler library: plain structs in, exit codes and texts out.
+
+#include "compiler/driver/heddle_compiler.h"
+
+#include "compiler/driver/Report.h"
+#include "compiler/measure/Verify.h"
+#include "compiler/pipelines/CompileModel.h"
+#include "compiler/pipelines/Registration.h"
+#include "compiler/targets/TargetRegistry.h"
+#include "mlir/IR/MLIRContext.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Config/llvm-config.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Threading.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <cstdlib>
+#include <cstring>
+
+using namespace mlir;
+using namespace heddle;
+
+static void setText(char **out, const std::string &text) {
+  if (out)
+    *out = strdup(text.c_str());
+}
+
+/// A context with everything registered. Diagnostics that no phase captures are bugs and stay visible as such.
+static std::unique_ptr<MLIRContext> makeContext(unsigned threads) {
+  DialectRegistry registry;
+  registerAllDialects(registry);
+  auto context = std::make_unique<MLIRContext>(registry, threads > 1 ? MLIRContext::Threading::ENABLED
+                                                                     : MLIRContext::Threading::DISABLED);
+  context->loadAllAvailableDialects();
+  return context;
+}
+
+static unsigned resolveThreads(unsigned requested) {
+  return requested ? requested : llvm::hardware_concurrency().compute_thread_count();
+}
+
+static LogicalResult readOptions(const heddle_compile_options_t &request, CompileOptions &options, ErrorList &errors) {
+  options.modelPath = request.model_path;
+  options.outputPath = request.output_path ? request.output_path : "";
+  options.dumpFolder = request.dump_phases_to ? request.dump_phases_to : "";
+  options.threads = resolveThreads(request.thread_count);
+  options.shapes.assign(request.shapes, request.shapes + request.shape_count);
+  if (request.targets) {
+    SmallVector<StringRef> specs;
+    StringRef(request.targets).split(specs, ',');
+    options.targets.assign(specs.begin(), specs.end());
+  }
+  if (!request.compile_to)
+    return success();
+  options.stopAfter = parsePhase(request.compile_to);
+  if (options.stopAfter)
+    return success();
+  return errors.add(
+      {ErrorCode::H0111,
+       "no phase is named '" + std::string(request.compile_to) + "'" + didYouMean(request.compile_to, getPhaseNames()),
+       "in --compile-to " + std::string(request.compile_to), "phases are " + llvm::join(getPhaseNames(), ", ")});
+}
+
+/// The line that says what was chosen.
+static std::string describeChoice(const CompileOptions &options, ArrayRef<CompiledTarget> targets) {
+  std::string text = "target ";
+  for (auto [i, compiled] : llvm::enumerate(targets))
+    text += (i ? ", " : "") + compiled.target->getName().str() + " (" + compiled.target->getSummary() + ")";
+  return text + ", " + std::to_string(options.threads) + (options.threads == 1 ? " thread" : " threads");
+}
+
+static LogicalResult writeReport(StringRef path, const CompileReport &report, ErrorList &errors) {
+  std::error_code code;
+  llvm::raw_fd_ostream os(path, code, llvm::sys::fs::OF_Text);
+  if (!code)
+    os << (path.ends_with(".html") ? formatHtml(report) : formatJson(report));
+  os.flush();
+  if (!code && os.has_error())
+    code = os.error();
+  os.clear_error();
+  return code ? errors.add({ErrorCode::H0519, "can't write '" + path.str() + "': " + code.message(), "", ""})
+              : success();
+}
+
+static LogicalResult compile(const heddle_compile_options_t &request, std::string &summary, ErrorList &errors) {
+  CompileOptions options;
+  if (failed(readOptions(request, options, errors)))
+    return failure();
+  std::vector<CompiledTarget> targets;
+  if (failed(parseTargets(options.targets, targets, errors)))
+    return failure();
+  if (request.progress) {
+    request.progress(request.progress_user, describeChoice(options, targets).c_str(), 0, 0);
+    options.progress = [&](Phase phase, size_t done, size_t total) {
+      request.progress(request.progress_user, stringifyPhase(phase).str().c_str(), done, total);
+    };
+  }
+  std::unique_ptr<MLIRContext> context = makeContext(options.threads);
+  CompiledModel compiled;
+  if (failed(compileModel(options, *context, compiled, errors)))
+    return failure();
+  if (options.stopAfter && *options.stopAfter != Phase::Artifact && !request.report_path)
+    return success();
+  CompileReport report = makeReport(compiled, llvm::sys::path::filename(options.modelPath));
+  summary = formatSummary(report);
+  return request.report_path ? writeReport(request.report_path, report, errors) : success();
+}
+
+/// Hands out the result of a call.
+static int finish(LogicalResult result, const std::string &summary, const ErrorList &errors, int failureCode,
+                  char **outSummary, char **outError) {
+  setText(outSummary, summary);
+  setText(outError, errors.str());
+  if (succeeded(result))
+    return 0;
+  return errors.empty() ? failureCode : errors.exitCode();
+}
+
+extern "C" {
+
+int heddle_compiler_api_version(void) { return HEDDLE_COMPILER_API_VERSION; }
+
+const char *heddle_compiler_version(void) { return "LLVM " LLVM_VERSION_STRING; }
+
+int heddle_compiler_compile(const heddle_compile_options_t *options, char **out_summary, char **out_error) {
+  ErrorList errors;
+  std::string summary;
+  LogicalResult result = compile(*options, summary, errors);
+  return finish(result, summary, errors, /*failureCode=*/70, out_summary, out_error);
+}
+
+int heddle_compiler_verify(const heddle_verify_options_t *options, char **out_summary, char **out_error) {
+  ErrorList errors;
+  std::string summary;
+  std::unique_ptr<MLIRContext> context = makeContext(1);
+  VerifyOptions verifyOptions;
+  verifyOptions.artifactPath = options->artifact_path;
+  verifyOptions.modelPath = options->model_path;
+  verifyOptions.tolerance = options->tolerance > 0 ? options->tolerance : 1e-5;
+  verifyOptions.threads = resolveThreads(options->thread_count);
+  for (size_t i = 0; i < options->input_count; ++i) {
+    const heddle_compiler_tensor_t &tensor = options->inputs[i];
+    verifyOptions.inputs.push_back({tensor.name, tensor.type, {tensor.dims, tensor.dims + tensor.rank}, tensor.data});
+  }
+  LogicalResult result = verify(verifyOptions, *context, summary, errors);
+  // Without an error of its own a failure means that results differ.
+  return finish(result, summary, errors, /*failureCode=*/1, out_summary, out_error);
+}
+
+void heddle_compiler_free(char *text) { std::free(text); }
+
+} // extern "C"

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Inputs for a model when the user gives none: ids that its tables hold, masks with a padded row, normal numbers.
+
+#ifndef HEDDLE_COMPILER_MEASURE_GENERATEINPUTS_H
+#define HEDDLE_COMPILER_MEASURE_GENERATEINPUTS_H
+
+#include "compiler/reference/HostTensor.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+#include <string>
+#include <vector>
+
+namespace heddle {
+
+/// One tensor per argument of |function|, from a fixed seed: the first dynamic dimension is 2, others 16. |description|
+/// says what was made, for the user.
+std::vector<reference::HostTensor> generateInputs(mlir::func::FuncOp function, std::string &description);
+
+} // namespace heddle
+
+#endif // HEDDLE_COMPILER_MEASURE_GENERATEINPUTS_H

@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The comparison of an artifact with the reference evaluator.
+
+#include "compiler/measure/Verify.h"
+
+#include "compiler/import/onnx/ImportOnnx.h"
+#include "compiler/measure/GenerateInputs.h"
+#include "compiler/reference/Evaluator.h"
+#include "dialects/nn/NnDialect.h"
+#include "dialects/nn/NnOps.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <cmath>
+#include <heddle/heddle.h>
+#include <memory>
+
+using namespace mlir;
+using namespace heddle;
+using reference::HostTensor;
+
+//===----------------------------------------------------------------------===//
+// Conversions
+//===----------------------------------------------------------------------===//
+
+static Type toType(MLIRContext *context, int elementType) {
+  Builder b(context);
+  auto unsignedType = [&](unsigned width) { return IntegerType::get(context, width, IntegerType::Unsigned); };
+  switch (elementType) {
+  case HEDDLE_ELEMENT_F32:
+    return b.getF32Type();
+  case HEDDLE_ELEMENT_F64:
+    return b.getF64Type();
+  case HEDDLE_ELEMENT_F16:
+    return b.getF16Type();
+  case HEDDLE_ELEMENT_BF16:
+    return b.getBF16Type();
+  case HEDDLE_ELEMENT_I8:
+    return b.getIntegerType(8);
+  case HEDDLE_ELEMENT_I16:
+    return b.getIntegerType(16);
+  case HEDDLE_ELEMENT_I32:
+    return b.getIntegerType(32);
+  case HEDDLE_ELEMENT_U8:
+    return unsignedType(8);
+  case HEDDLE_ELEMENT_U16:
+    return unsignedType(16);
+  case HEDDLE_ELEMENT_U32:
+    return unsignedType(32);
+  case HEDDLE_ELEMENT_U64:
+    return unsignedType(64);
+  case HEDDLE_ELEMENT_BOOL:
+    return b.getI1Type();
+  default:
+    return b.getI64Type();
+  }
+}
+
+static heddle_element_type_t fromType(MLIRContext *context, Type type) {
+  for (int i = HEDDLE_ELEMENT_F32; i <= HEDDLE_ELEMENT_BOOL; ++i)
+    if (toType(context, i) == type)
+      return static_cast<heddle_element_type_t>(i);
+  return HEDDLE_ELEMENT_I64;
+}
+
+namespace {
+struct StatusRelease {
+  void operator()(heddle_status_t status) const { heddle_status_release(status); }
+};
+struct TensorRelease {
+  void operator()(heddle_tensor_t *tensor) const { heddle_tensor_release(tensor); }
+};
+using TensorPtr = std::unique_ptr<heddle_tensor_t, TensorRelease>;
+
+/// How far a result is from the reference.
+struct Difference {
+  double relative = 0; ///< max|a-b| / max|b|
+  bool comparable = true;
+};
+} // namespace
+
+static LogicalResult fail(ErrorList &errors, ErrorCode code, heddle_status_t status) {
+  std::unique_ptr<std::remove_pointer_t<heddle_status_t>, StatusRelease> owner(status);
+  return errors.add({code, heddle_status_message(status), heddle_status_context(status), heddle_status_help(status)});
+}
+
+/// |expected| with its dimensions in the order in which the kernel stored them.
+static std::vector<double> permuted(const HostTensor &expected, const heddle_result_info_t &info) {
+  size_t rank = info.rank;
+  SmallVector<int64_t> strides(rank, 1);
+  for (size_t i = rank; i-- > 1;)
+    strides[i - 1] = strides[i] * expected.getDim(i);
+  std::vector<double> values;
+  values.reserve(expected.getNumElements());
+  SmallVector<int64_t> index(rank, 0);
+  for (int64_t n = 0; n < expected.getNumElements(); ++n) {
+    int64_t offset = 0;
+    for (size_t i = 0; i < rank; ++i)
+      offset += index[i] * strides[info.permutation[i]];
+    values.push_back(expected.isFloat() ? expected.getFloats()[offset]
+                                        : static_cast<double>(expected.getInts()[offset]));
+    for (size_t i = rank; i-- > 0;) {
+      if (++index[i] < info.dims[i])
+        break;
+      index[i] = 0;
+    }
+  }
+  return values;
+}
+
+/// Equal non-finite values agree; anything else beside a non-finite one is an infinite difference.
+static Difference compare(const HostTensor &actual, ArrayRef<double> expected) {
+  if (actual.getNumElements() != static_cast<int64_t>(expected.size()))
+    return {INFINITY, false};
+  double largest = 0, difference = 0;
+  for (int64_t i = 0; i < actual.getNumElements(); ++i) {
+    double a = actual.isFloat() ? actual.getFloats()[i] : static_cast<double>(actual.getInts()[i]), b = expected[i];
+    // In the type's own range: the reference computes in f64, where f32 overflows.
+    float narrow = static_cast<float>(b);
+    if (std::isnan(a) && std::isnan(b))
+      continue;
+    if (!std::isfinite(a) || !std::isfinite(b)) {
+      if (a != b && a != narrow)
+        return {INFINITY, true};
+      continue;
+    }
+    largest = std::max(largest, std::abs(b));
+    difference = std::max(difference, std::abs(a - b));
+  }
+  return {largest > 0 ? difference / largest : difference, true};
+}
+
+//===----------------------------------------------------------------------===//
+// The run
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// One comparison in progress.
+class Verifier {
+public:
+  Verifier(const VerifyOptions &options, MLIRContext &context, ErrorList &errors)
+      : options(options), context(context), errors(errors), os(text) {}
+  ~Verifier() {
+    heddle_session_release(session);
+    heddle_program_release(program);
+    heddle_thread_pool_release(pool);
+  }
+
+  LogicalResult run();
+  std::string takeSummary() { return os.str(); }
+
+private:
+  LogicalResult importModel();
+  LogicalResult load();
+  LogicalResult gatherInputs();
+  LogicalResult evaluateReference();
+  LogicalResult runArtifact();
+  void observe(const heddle_dispatch_info_t &dispatch);
+  void compareOutput(size_t i);
+  void line(StringRef what, Difference difference, StringRef detail);
+
+  const VerifyOptions &options;
+  MLIRContext &context;
+  ErrorList &errors;
+  OwningOpRef<ModuleOp> module;
+  func::FuncOp function;
+  heddle_thread_pool_t *pool = nullptr;
+  heddle_program_t *program = nullptr;
+  heddle_session_t *session = nullptr;
+  std::vector<HostTensor> inputs;
+  llvm::StringMap<HostTensor> reference;
+  SmallVector<HostTensor> referenceOutputs;
+  std::vector<TensorPtr> outputs;
+  std::string text;
+  llvm::raw_string_ostream os;
+  size_t kernelCount = 0, comparedCount = 0;
+  double worst = 0;
+  std::string firstDifference;
+};
+} // namespace
+
+LogicalResult Verifier::importModel() {
+  module = importOnnx(options.modelPath, &context, errors);
+  if (!module)
+    return failure();
+  function = module->lookupSymbol<func::FuncOp>("main");
+  return success();
+}
+
+LogicalResult Verifier::load() {
+  if (heddle_status_t status = heddle_thread_pool_create(options.threads, &pool))
+    return fail(errors, ErrorCode::H0902, status);
+  heddle_program_options_t programOptions = {};
+  programOptions.thread_pool = pool;
+  if (heddle_status_t status = heddle_program_load(options.artifactPath.c_str(), &programOptions, &program))
+    return fail(errors, ErrorCode::H0519, status);
+  if (heddle_status_t status = heddle_session_create(program, &session))
+    return fail(errors, ErrorCode::H0902, status);
+  return success();
+}
+
+static StringRef inputName(func::FuncOp function, unsigned i) {
+  auto name = function.getArgAttrOfType<StringAttr>(i, nn::NnDialect::getNameAttrName());
+  return name ? name.getValue() : "";
+}
+
+LogicalResult Verifier::gatherInputs() {
+  if (options.inputs.empty()) {
+    std::string description;
+    inputs = generateInputs(function, description);
+    os << "inputs   " << description << "\n";
+    return success();
+  }
+  for (unsigned i = 0; i < function.getNumArguments(); ++i) {
+    StringRef name = inputName(function, i);
+    auto it = llvm::find_if(options.inputs, [&](const VerifyInput &input) { return input.name == name; });
+    if (it == options.inputs.end())
+      return errors.add({ErrorCode::H0111, "input '" + name.str() + "' is missing", "", ""});
+    Type type = cast<RankedTensorType>(function.getArgumentTypes()[i]).getElementType();
+    Type given = toType(&context, it->type);
+    bool widens = type.isInteger(64) && given.isInteger(32);
+    if (given != type && !widens)
+      return errors.add({ErrorCode::H0111, "input '" + name.str() + "' has the wrong element type", "", ""});
+    int64_t count = 1;
+    for (int64_t dim : it->dims)
+      count *= dim;
+    auto tensor = HostTensor::fromBytes(
+        given, it->dims, ArrayRef(static_cast<const char *>(it->data), HostTensor::getByteSize(given, count)));
+    if (!tensor)
+      return errors.add({ErrorCode::H0111, llvm::toString(tensor.takeError()), "", ""});
+    inputs.push_back(widens ? HostTensor(type, it->dims, tensor->getInts().vec()) : std::move(*tensor));
+  }
+  return success();
+}
+
+LogicalResult Verifier::evaluateReference() {
+  auto observer = [&](Value value, const HostTensor &tensor) {
+    auto result = cast<OpResult>(value);
+    auto names = result.getOwner()->getAttrOfType<ArrayAttr>("nn.outputs");
+    if (names && result.getResultNumber() < names.size())
+      if (auto name = dyn_cast<StringAttr>(names[result.getResultNumber()]); name && !name.empty())
+        reference[name.getValue()] = tensor;
+  };
+  auto results = reference::Evaluator(function).run(inputs, observer);
+  if (!results)
+    return errors.add({ErrorCode::H0111,
+                       "the reference evaluator refuses the inputs: " + llvm::toString(results.takeError()),
+                       "in " + options.modelPath, ""});
+  referenceOutputs = std::move(*results);
+  return success();
+}
+
+void Verifier::line(StringRef what, Difference difference, StringRef detail) {
+  bool agrees = difference.comparable && difference.relative <= options.tolerance;
+  worst = std::max(worst, difference.relative);
+  os << llvm::formatv("{0}  {1,9:e1}  {2}  {3}\n", agrees ? "ok    " : "DIFFER", difference.relative, what, detail);
+  if (!agrees && firstDifference.empty())
+    firstDifference = (what + (detail.empty() ? "" : ", " + detail)).str();
+}
+
+void Verifier::observe(const heddle_dispatch_info_t &dispatch) {
+  ++kernelCount;
+  for (size_t i = 0; i < dispatch.result_count; ++i) {
+    const heddle_result_info_t &info = dispatch.results[i];
+    auto it = reference.find(info.name);
+    if (it == reference.end() || it->second.getRank() != static_cast<int64_t>(info.rank))
+      continue;
+    int64_t count = 1;
+    for (size_t d = 0; d < info.rank; ++d)
+      count *= info.dims[d];
+    Type type = toType(&context, info.type);
+    auto actual = HostTensor::fromBytes(
+        type, {count}, ArrayRef(static_cast<const char *>(info.data), HostTensor::getByteSize(type, count)));
+    if (!actual) {
+      llvm::consumeError(actual.takeError());
+      continue;
+    }
+    ++comparedCount;
+    line(info.name, compare(*actual, permuted(it->second, info)), dispatch.kernel);
+  }
+}
+
+void Verifier::compareOutput(size_t i) {
+  const heddle_tensor_t *tensor = outputs[i].get();
+  Type type = toType(&context, heddle_tensor_type(tensor));
+  int64_t count = heddle_tensor_element_count(tensor);
+  auto actual = HostTensor::fromBytes(
+      type, {count},
+      ArrayRef(static_cast<const char *>(heddle_tensor_data(tensor)), heddle_tensor_byte_length(tensor)));
+  const HostTensor &expected = referenceOutputs[i];
+  std::vector<double> values;
+  expected.visit([&](auto elements) { values.assign(elements.begin(), elements.end()); });
+  bool sameShape = ArrayRef(heddle_tensor_dims(tensor), heddle_tensor_rank(tensor)) == expected.getDims();
+  Difference difference = actual && sameShape ? compare(*actual, values) : Difference{INFINITY, false};
+  if (!actual)
+    llvm::consumeError(actual.takeError());
+  line(heddle_program_info(program)->entries[0].outputs[i].name, difference, "output");
+}
+
+LogicalResult Verifier::runArtifact() {
+  std::vector<std::vector<char>> storage;
+  std::vector<TensorPtr> tensors;
+  std::vector<const heddle_tensor_t *> pointers;
+  for (const HostTensor &input : inputs) {
+    storage.push_back(input.toBytes());
+    heddle_tensor_t *tensor = nullptr;
+    if (heddle_status_t status = heddle_tensor_create(fromType(&context, input.getElementType()), input.getRank(),
+                                                      input.getDims().data(), &tensor))
+      return fail(errors, ErrorCode::H0902, status);
+    std::copy(storage.back().begin(), storage.back().end(), static_cast<char *>(heddle_tensor_data(tensor)));
+    tensors.emplace_back(tensor);
+    pointers.push_back(tensor);
+  }
+  auto observer = [](void *user, const heddle_dispatch_info_t *dispatch) {
+    static_cast<Verifier *>(user)->observe(*dispatch);
+  };
+  heddle_session_set_observer(session, observer, this);
+  std::vector<heddle_tensor_t *> results(referenceOutputs.size(), nullptr);
+  if (heddle_status_t status =
+          heddle_session_run(session, nullptr, pointers.data(), pointers.size(), results.data(), results.size()))
+    return fail(errors, ErrorCode::H0111, status);
+  for (heddle_tensor_t *result : results)
+    outputs.emplace_back(result);
+  return success();
+}
+
+LogicalResult Verifier::run() {
+  if (failed(importModel()) || failed(load()) || failed(gatherInputs()) || failed(evaluateReference()))
+    return failure();
+  os << "        max|a-b|/max|b|\n";
+  if (failed(runArtifact()))
+    return failure();
+  for (size_t i = 0; i < outputs.size(); ++i)
+    compareOutput(i);
+  os << llvm::formatv("{0} of {1} kernels compared, {2} outputs; largest difference {3:e1}, bound {4:e1}\n",
+                      comparedCount, kernelCount, outputs.size(), worst, options.tolerance);
+  if (firstDifference.empty())
+    return success();
+  os << "first that differs: " << firstDifference << "\n";
+  return failure();
+}
+
+LogicalResult heddle::verify(const VerifyOptions &options, MLIRContext &context, std::string &summary,
+                             ErrorList &errors) {
+  Verifier verifier(options, context, errors);
+  LogicalResult result = verifier.run();
+  summary = verifier.takeSummary();
+  return result;
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Runs an artifact and the reference evaluator side by side and compares them kernel by kernel. One of the few places
+// of the compiler that executes code.
+
+#ifndef HEDDLE_COMPILER_MEASURE_VERIFY_H
+#define HEDDLE_COMPILER_MEASURE_VERIFY_H
+
+#include "compiler/support/Error.h"
+#include "mlir/IR/MLIRContext.h"
+
+#include <string>
+#include <vector>
+
+namespace heddle {
+
+/// One input: |type| is an ElementType of artifact.fbs, |data| row-major and the caller's.
+struct VerifyInput {
+  std::string name;
+  int type;
+  std::vector<int64_t> dims;
+  const void *data;
+};
+
+struct VerifyOptions {
+  std::string artifactPath, modelPath;
+  std::vector<VerifyInput> inputs; ///< empty: generated
+  double tolerance = 1e-5;         ///< bound of max|a-b| / max|b| per tensor
+  unsigned threads = 1;
+};
+
+/// Compares every result that the artifact's kernels have in common with the model, then the outputs. |summary| is the
+/// table to print. Fails with |errors| where something couldn't be run, and without where results differ.
+mlir::LogicalResult verify(const VerifyOptions &options, mlir::MLIRContext &context, std::string &summary,
+                           ErrorList &errors);
+
+} // namespace heddle
+
+#endif // HEDDLE_COMPILER_MEASURE_VERIFY_H

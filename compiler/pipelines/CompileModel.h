@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The whole way from a model file to an artifact, phase by phase.
+
+#ifndef HEDDLE_COMPILER_PIPELINES_COMPILEMODEL_H
+#define HEDDLE_COMPILER_PIPELINES_COMPILEMODEL_H
+
+#include "compiler/support/Error.h"
+#include "compiler/targets/Target.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace heddle {
+
+/// The phases, in order. Each leaves a module that `--compile-to` can stop at.
+enum class Phase { Import, Fusion, Outlining, Tiling, Codegen, Artifact };
+
+llvm::StringRef stringifyPhase(Phase phase);
+std::optional<Phase> parsePhase(llvm::StringRef name);
+/// All names, in order, for messages.
+llvm::ArrayRef<llvm::StringRef> getPhaseNames();
+
+/// What to compile and how. Nothing here names a folder that reaches the artifact.
+struct CompileOptions {
+  std::string modelPath;
+  std::string outputPath; ///< the artifact, or the IR of |stopAfter| ("-": standard output)
+  std::vector<std::string> targets{"cpu"};
+  std::vector<std::string> shapes; ///< "NAME=1x128"
+  std::optional<Phase> stopAfter;
+  std::string dumpFolder; ///< IR after each phase; empty: none
+  unsigned threads = 1;
+  /// Called as phases begin and, within code generation, as kernels are done.
+  std::function<void(Phase phase, size_t done, size_t total)> progress;
+};
+
+/// One target's share of the result.
+struct CompiledTarget {
+  std::unique_ptr<Target> target;
+  mlir::OwningOpRef<mlir::ModuleOp> kernels; ///< kernel.funcs with their kernel.config
+  KernelImage image;                         ///< empty before codegen
+};
+
+/// What compilation made, for reports. The module holds rt and kernel ops once outlined.
+struct CompiledModel {
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  std::vector<CompiledTarget> targets;
+  size_t nodeCount = 0;       ///< ops of the model as imported, constants left out
+  uint64_t artifactBytes = 0; ///< 0 where no artifact was written
+};
+
+/// Parses the targets that options name; errors name what is near.
+mlir::LogicalResult parseTargets(llvm::ArrayRef<std::string> specs, std::vector<CompiledTarget> &out,
+                                 ErrorList &errors);
+
+/// Compiles. |context| must have all dialects registered (registerAllDialects) and outlive the result. On failure
+/// |errors| says what is wrong and no file is left behind.
+mlir::LogicalResult compileModel(const CompileOptions &options, mlir::MLIRContext &context, CompiledModel &out,
+                                 ErrorList &errors);
+
+} // namespace heddle
+
+#endif // HEDDLE_COMPILER_PIPELINES_COMPILEMODEL_H

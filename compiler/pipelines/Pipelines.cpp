@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The pipelines; order is explained where it is forced.
+
+#include "compiler/pipelines/Pipelines.h"
+
+#include "compiler/transforms/outlining/Passes.h"
+#include "compiler/transforms/shapes/Passes.h"
+#include "dialects/kernel/KernelOps.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace heddle;
+
+void heddle::buildFusionPipeline(OpPassManager &pm) {
+  // Shapes first: they turn shape arithmetic into constants, which folding then takes further.
+  pm.addPass(nn::createInferShapesPass());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  // Folding and canonicalisation leave types less exact than they could be.
+  pm.addPass(nn::createInferShapesPass());
+}
+
+void heddle::buildOutliningPipeline(OpPassManager &pm) {
+  pm.addPass(nn::createOutlineKernelsPass());
+  // Within the shape function and the kernels; kernels are compared by name from here on and no longer merged.
+  pm.addPass(createCSEPass());
+}
+
+void heddle::registerAllPipelines() {
+  PassPipelineRegistration<>("heddle-fusion-pipeline", "Shapes, constants and fusion",
+                             [](OpPassManager &pm) { buildFusionPipeline(pm); });
+  PassPipelineRegistration<>("heddle-outlining-pipeline", "Ops to kernels and a program",
+                             [](OpPassManager &pm) { buildOutliningPipeline(pm); });
+}

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The phases between import and code generation as pass pipelines, one builder a phase.
+
+#ifndef HEDDLE_COMPILER_PIPELINES_PIPELINES_H
+#define HEDDLE_COMPILER_PIPELINES_PIPELINES_H
+
+#include "mlir/Pass/PassManager.h"
+
+namespace heddle {
+
+/// From what the model file says to fewer, more exact ops: nn in, nn and attn out.
+void buildFusionPipeline(mlir::OpPassManager &pm);
+
+/// From ops to kernels and the program that dispatches them: nn in, kernel and rt out.
+void buildOutliningPipeline(mlir::OpPassManager &pm);
+
+/// Registers `heddle-<phase>-pipeline` for heddle-opt.
+void registerAllPipelines();
+
+} // namespace heddle
+
+#endif // HEDDLE_COMPILER_PIPELINES_PIPELINES_H
