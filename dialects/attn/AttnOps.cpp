@@ -125,8 +125,7 @@ LogicalResult KvCacheUpdateOp::verify() {
   if (axis < 1 || axis >= cache.getRank())
     return emitOpError("expects axis within [1, ") << cache.getRank() << "), got " << axis;
   if (update.getElementType() != cache.getElementType())
-    return emitOpError("expects an update of type ")
-           << cache.getElementType() << ", got " << update.getElementType();
+    return emitOpError("expects an update of type ") << cache.getElementType() << ", got " << update.getElementType();
   SmallVector<int64_t> expected(cache.getShape());
   expected[axis] = kDynamic;
   if (!mayEqualShapes(update.getShape(), expected))
@@ -145,8 +144,9 @@ LogicalResult KvCacheUpdateOp::verify() {
 }
 
 //===------------------------------------------------------------------------------------------------------------===//
-// attn.online_sdpa prints a state's two types once: those of maximum and sum, and of the results, are the same. (A trait
-// can't say so: what ODS generates from it takes operand numbers for positions, and optional operands come before.)
+// attn.online_sdpa prints a state's two types once: those of maximum and sum, and of the results, are the same. (A
+// trait can't say so: what ODS generates from it takes operand numbers for positions, and optional operands come
+// before.)
 //===------------------------------------------------------------------------------------------------------------===//
 
 static ParseResult parseStateTypes(OpAsmParser &parser, Type &accumulator, Type &maximum, Type &sum,

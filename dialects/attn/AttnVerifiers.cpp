@@ -175,7 +175,8 @@ LogicalResult verifyQuantization(Operation *op, StringRef name, Value tensor, Va
     ArrayRef<int64_t> shape = getTensorType(parameter).getShape();
     if (shape.size() != static_cast<size_t>(type.getRank()) || !heddle::nn::broadcastsOnto(shape, type.getShape()))
       return op->emitOpError("expects ") << name << suffix << " to be a scalar or to broadcast onto " << name
-                                         << " of shape " << formatList(type.getShape()) << ", got " << formatList(shape);
+                                         << " of shape " << formatList(type.getShape()) << ", got "
+                                         << formatList(shape);
   }
   return success();
 }
@@ -197,8 +198,8 @@ LogicalResult verifyCapture(Operation *op, StringRef region, size_t index, Ranke
   if (map.getNumDims() != kHeadSize || map.getNumSymbols() != 0)
     return op->emitOpError("expects maps over (b, n, q, kv) for ") << region << " captures";
   if (map.getNumResults() != type.getRank())
-    return op->emitOpError("expects the map of ")
-           << region << " capture " << index << " to have " << type.getRank() << " results, got " << map.getNumResults();
+    return op->emitOpError("expects the map of ") << region << " capture " << index << " to have " << type.getRank()
+                                                  << " results, got " << map.getNumResults();
   for (auto [axis, result] : llvm::enumerate(map.getResults())) {
     int64_t reach = 0;
     if (auto constant = dyn_cast<AffineConstantExpr>(result))
@@ -215,8 +216,8 @@ LogicalResult verifyCapture(Operation *op, StringRef region, size_t index, Ranke
 LogicalResult verifyCaptures(AttentionInterface op, StringRef name, OperandRange captures, ArrayRef<AffineMap> maps,
                              Region &region, const AttentionExtents &extents) {
   if (captures.size() != maps.size())
-    return op->emitOpError("expects one map a ") << name << " capture, got " << maps.size() << " for "
-                                                 << captures.size();
+    return op->emitOpError("expects one map a ")
+           << name << " capture, got " << maps.size() << " for " << captures.size();
   if (!captures.empty() && region.empty())
     return op->emitOpError("expects no ") << name << " captures without a " << name << " region";
   int64_t heads = op.getQNumHeads();
@@ -298,8 +299,8 @@ static LogicalResult verifyRegion(AttentionInterface op, StringRef name, Region 
   if (!yield)
     return op->emitOpError("expects the ") << name << " region to end with attn.yield";
   if (yield.getValue().getType() != result)
-    return op->emitOpError("expects the ") << name << " region to yield " << result << ", got "
-                                           << yield.getValue().getType();
+    return op->emitOpError("expects the ")
+           << name << " region to yield " << result << ", got " << yield.getValue().getType();
   return verifyBody(op, name, region);
 }
 
@@ -339,9 +340,9 @@ LogicalResult OnlineSdpaOp::verify() {
       failed(verifyElementType(op, "accumulator", getAccumulator(), getScoreType(op))) ||
       failed(verifyElementType(op, "maximum and sum", getMaximum(), getScoreType(op))))
     return failure();
-  bool keepsTypes = getOutAccumulator().getType() == getAccumulator().getType() &&
-                    llvm::all_equal({getMaximum().getType(), getSum().getType(), getOutMaximum().getType(),
-                                     getOutSum().getType()});
+  bool keepsTypes =
+      getOutAccumulator().getType() == getAccumulator().getType() &&
+      llvm::all_equal({getMaximum().getType(), getSum().getType(), getOutMaximum().getType(), getOutSum().getType()});
   if (!keepsTypes)
     return emitOpError("expects results of the types of accumulator, maximum and sum");
   int64_t heads = getQNumHeads();
@@ -371,7 +372,8 @@ LogicalResult MergePartialsOp::verify() {
 LogicalResult FinalizePartialsOp::verify() {
   if (failed(verifyState(*this, getOutputMapOrDefault(), getAccumulator(), getMaximum())))
     return failure();
-  ArrayRef<int64_t> expected = getTensorType(getAccumulator()).getShape(), shape = getTensorType(getOutput()).getShape();
+  ArrayRef<int64_t> expected = getTensorType(getAccumulator()).getShape(),
+                    shape = getTensorType(getOutput()).getShape();
   if (failed(verifyCompatibleShape(shape, expected)))
     return emitOpError("expects an output of shape ") << formatList(expected) << ", got " << formatList(shape);
   if (Value lse = getLse())

@@ -16,8 +16,8 @@ namespace heddle::nn {
 /// a size beyond int64_t.
 std::optional<int64_t> getRawSize(mlir::RankedTensorType type);
 
-/// A view of a constant's elements in row-major order. Cheap to copy; holds alive what it views, but for resources, which
-/// the context owns. Safe to read from several threads.
+/// A view of a constant's elements in row-major order. Cheap to copy; holds alive what it views, but for resources,
+/// which the context owns. Safe to read from several threads.
 class ConstantData {
 public:
   /// Reads |op|'s value; on a fault (no such file, range outside it, missing resource) a diagnostic at |op|.
@@ -30,8 +30,8 @@ public:
   mlir::RankedTensorType getType() const { return type; }
   int64_t getNumElements() const { return type.getNumElements(); }
 
-  /// All elements as ONNX's raw data: little-endian, a bool in one byte, two 4-bit integers in one (the first in the low
-  /// bits). Not aligned.
+  /// All elements as ONNX's raw data: little-endian, a bool in one byte, two 4-bit integers in one (the first in the
+  /// low bits). Not aligned.
   llvm::ArrayRef<uint8_t> getBytes() const { return bytes; }
 
   /// Element |index|, which must be in range, of an integer or bool tensor, extended to 64 bits. Elements of ui64 above

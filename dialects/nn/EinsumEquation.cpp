@@ -99,8 +99,8 @@ static bool collectExtents(llvm::StringRef term, size_t index, llvm::ArrayRef<in
   return true;
 }
 
-bool EinsumEquation::inferShape(llvm::ArrayRef<llvm::ArrayRef<int64_t>> shapes,
-                                llvm::SmallVectorImpl<int64_t> &result, std::string &fault) const {
+bool EinsumEquation::inferShape(llvm::ArrayRef<llvm::ArrayRef<int64_t>> shapes, llvm::SmallVectorImpl<int64_t> &result,
+                                std::string &fault) const {
   if (shapes.size() != inputs.size())
     return fail(fault, "expects " + llvm::Twine(inputs.size()) + " inputs, got " + llvm::Twine(shapes.size()));
   std::map<char, int64_t> extents;

@@ -136,8 +136,7 @@ LogicalResult ShapeOp::inferReturnTypes(MLIRContext *context, OptionalLocation l
   return success();
 }
 
-LogicalResult SizeOp::inferReturnTypes(MLIRContext *context, OptionalLocation, Adaptor,
-                                       SmallVectorImpl<Type> &types) {
+LogicalResult SizeOp::inferReturnTypes(MLIRContext *context, OptionalLocation, Adaptor, SmallVectorImpl<Type> &types) {
   types.push_back(RankedTensorType::get({}, IntegerType::get(context, 64)));
   return success();
 }

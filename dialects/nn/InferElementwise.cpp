@@ -104,8 +104,8 @@ LogicalResult CompareOp::inferReturnTypes(MLIRContext *context, OptionalLocation
       failed(checkSameElementType(location, adaptor.getLhs(), adaptor.getRhs())))
     return failure();
   Extents shape;
-  if (failed(broadcast(location, getTensorType(adaptor.getLhs()).getShape(),
-                       getTensorType(adaptor.getRhs()).getShape(), shape)))
+  if (failed(broadcast(location, getTensorType(adaptor.getLhs()).getShape(), getTensorType(adaptor.getRhs()).getShape(),
+                       shape)))
     return failure();
   types.push_back(RankedTensorType::get(shape, IntegerType::get(context, 1)));
   return success();

@@ -50,8 +50,8 @@ LogicalResult ArgReduceOp::inferReturnTypes(MLIRContext *context, OptionalLocati
     return failure();
   if (input.getDimSize(axis) == 0)
     return emitOptionalError(location, "expects at least one element along axis ", axis);
-  types.push_back(RankedTensorType::get(reduceShape(input.getShape(), axis, adaptor.getKeepdims()),
-                                        IntegerType::get(context, 64)));
+  types.push_back(
+      RankedTensorType::get(reduceShape(input.getShape(), axis, adaptor.getKeepdims()), IntegerType::get(context, 64)));
   return success();
 }
 

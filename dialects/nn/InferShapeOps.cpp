@@ -56,8 +56,7 @@ static LogicalResult resolveLeftover(OptionalLocation location, ArrayRef<int64_t
   if (*restCount == kDynamic || *givenCount == kDynamic || *givenCount == 0)
     return success();
   if (*restCount % *givenCount != 0)
-    return emitOptionalError(location, "expects a shape that divides ", formatList(input), ", got ",
-                             formatList(shape));
+    return emitOptionalError(location, "expects a shape that divides ", formatList(input), ", got ", formatList(shape));
   shape[leftover] = *restCount / *givenCount;
   return success();
 }
@@ -241,8 +240,7 @@ LogicalResult ConcatOp::inferReturnTypes(MLIRContext *, OptionalLocation locatio
 }
 
 /// The sizes of the parts, as far as they are known.
-static LogicalResult resolveSizes(OptionalLocation location, SplitOp::Adaptor adaptor, int64_t extent,
-                                   Extents &sizes) {
+static LogicalResult resolveSizes(OptionalLocation location, SplitOp::Adaptor adaptor, int64_t extent, Extents &sizes) {
   int64_t count = adaptor.getNumOutputs();
   if (std::optional<ArrayRef<int64_t>> given = adaptor.getSplitSizes()) {
     if (static_cast<int64_t>(given->size()) != count)

@@ -83,7 +83,8 @@ static std::optional<Ints> evaluateSlice(SliceOp op, unsigned &budget) {
   std::optional<Ints> data = evaluate(op.getData(), budget);
   std::optional<Ints> starts = getConstantInts(op.getStarts()), ends = getConstantInts(op.getEnds());
   std::optional<Ints> steps = op.getSteps() ? getConstantInts(op.getSteps()) : Ints{1};
-  if (!isVector(op.getData()) || !data || !starts || !ends || !steps || starts->size() != 1 || ends->size() != 1 || *steps != Ints{1})
+  if (!isVector(op.getData()) || !data || !starts || !ends || !steps || starts->size() != 1 || ends->size() != 1 ||
+      *steps != Ints{1})
     return std::nullopt;
   int64_t size = data->size();
   auto clamp = [&](int64_t bound) { return std::clamp<int64_t>(bound < 0 ? bound + size : bound, 0, size); };

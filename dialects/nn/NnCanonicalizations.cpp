@@ -24,8 +24,8 @@ struct InvertEqualityPattern : OpRewritePattern<UnaryOp> {
     bool isEq = compare.getKind() == CompareKind::Eq;
     if (!isEq && compare.getKind() != CompareKind::Ne)
       return rewriter.notifyMatchFailure(op, "relation isn't an equality");
-    rewriter.replaceOpWithNewOp<CompareOp>(op, op.getType(), isEq ? CompareKind::Ne : CompareKind::Eq,
-                                           compare.getLhs(), compare.getRhs());
+    rewriter.replaceOpWithNewOp<CompareOp>(op, op.getType(), isEq ? CompareKind::Ne : CompareKind::Eq, compare.getLhs(),
+                                           compare.getRhs());
     return success();
   }
 };

@@ -71,8 +71,7 @@ static LogicalResult verifyBoundaryAttribute(Operation *op, NamedAttribute attri
     return op->emitError("expects no attribute ") << attribute.getName() << " on an argument or result";
   auto name = dyn_cast<StringAttr>(attribute.getValue());
   if (!name || name.empty())
-    return op->emitError("expects '") << NnDialect::getNameAttrName() << "' to be a name, got "
-                                      << attribute.getValue();
+    return op->emitError("expects '") << NnDialect::getNameAttrName() << "' to be a name, got " << attribute.getValue();
   return success();
 }
 

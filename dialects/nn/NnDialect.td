@@ -30,6 +30,12 @@ def Nn_Dialect : Dialect {
     - `nn.dims = ["batch_size", 12]`: one entry a dimension, a symbol for a `?` and the extent otherwise. Equal symbols
       are a claim of the model file, checked when the program runs.
 
+    Discardable attributes that importers set, for messages and for comparing tensors by name:
+
+    - `nn.outputs = ["logits"]` on an op: the names in the model file of its results, "" for one without.
+    - `nn.constant_inputs = ["w"]` on `@main`: inputs that the model file has a default for, and that were imported as
+      constants.
+
     An imported op's location is `fused<#nn.onnx_op<"MatMul", "", 17>>["/layer.0/MatMul"]`: the node's name, and as
     metadata its op type, domain and opset (Locations.h makes and reads them).
   }];
@@ -43,6 +49,10 @@ def Nn_Dialect : Dialect {
 
     /// Name of the argument and result attribute that holds a tensor's name in the model file.
     static constexpr llvm::StringLiteral getNameAttrName() { return "nn.name"; }
+    /// Name of the op attribute that holds its results' names in the model file.
+    static constexpr llvm::StringLiteral getOutputsAttrName() { return "nn.outputs"; }
+    /// Name of the function attribute that lists inputs imported as constants.
+    static constexpr llvm::StringLiteral getConstantInputsAttrName() { return "nn.constant_inputs"; }
     /// Name of the argument and result attribute that holds one symbol or extent a dimension.
     static constexpr llvm::StringLiteral getDimsAttrName() { return "nn.dims"; }
 

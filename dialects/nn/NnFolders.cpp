@@ -58,7 +58,8 @@ OpFoldResult UnaryOp::fold(FoldAdaptor) {
   }
 }
 
-/// True where a right operand of |splat| changes nothing, bit for bit: x + 0.0 isn't in this list, as -0.0 + 0.0 is 0.0.
+/// True where a right operand of |splat| changes nothing, bit for bit: x + 0.0 isn't in this list, as -0.0 + 0.0 is
+/// 0.0.
 static bool isRightNeutral(BinaryKind kind, double splat, bool isFloat) {
   switch (kind) {
   case BinaryKind::Add:

@@ -19,9 +19,9 @@ bool heddle::nn::areCompatible(TypeRange inferred, TypeRange declared) {
 
 LogicalResult heddle::nn::verifyResultTypes(Operation *op) {
   SmallVector<Type> inferred;
-  if (failed(cast<InferTypeOpInterface>(op).inferReturnTypes(
-          op->getContext(), op->getLoc(), op->getOperands(), op->getRawDictionaryAttrs(),
-          op->getPropertiesStorage(), op->getRegions(), inferred)))
+  if (failed(cast<InferTypeOpInterface>(op).inferReturnTypes(op->getContext(), op->getLoc(), op->getOperands(),
+                                                             op->getRawDictionaryAttrs(), op->getPropertiesStorage(),
+                                                             op->getRegions(), inferred)))
     return failure();
   if (areCompatible(inferred, op->getResultTypes()))
     return success();
@@ -40,9 +40,9 @@ Operation *heddle::nn::detail::createChecked(OpBuilder &builder, OperationState 
   std::optional<RegisteredOperationName> name = state.name.getRegisteredInfo();
   auto *inference = name ? name->getInterface<InferTypeOpInterface>() : nullptr;
   SmallVector<Type> types;
-  if (!inference ||
-      failed(inference->inferReturnTypes(context, state.location, state.operands, state.attributes.getDictionary(context),
-                                         state.getRawProperties(), state.regions, types)))
+  if (!inference || failed(inference->inferReturnTypes(context, state.location, state.operands,
+                                                       state.attributes.getDictionary(context),
+                                                       state.getRawProperties(), state.regions, types)))
     return nullptr;
   state.types.assign(types.begin(), types.end());
   Operation *op = builder.create(state);

@@ -21,8 +21,7 @@ mlir::LogicalResult verifyResultTypes(mlir::Operation *op);
 
 /// Marks ops whose result is a map over the broadcast of all operands: element i of the result depends only on the
 /// elements that broadcasting puts there.
-template <typename ConcreteOp>
-class Broadcasting : public mlir::OpTrait::TraitBase<ConcreteOp, Broadcasting> {};
+template <typename ConcreteOp> class Broadcasting : public mlir::OpTrait::TraitBase<ConcreteOp, Broadcasting> {};
 
 } // namespace heddle::nn
 
@@ -37,8 +36,7 @@ namespace detail {
 mlir::Operation *createChecked(mlir::OpBuilder &builder, mlir::OperationState &state);
 
 /// How many result types OpTy's builders want.
-template <typename OpTy>
-constexpr unsigned countResults() {
+template <typename OpTy> constexpr unsigned countResults() {
   if constexpr (OpTy::template hasTrait<mlir::OpTrait::NResults<2>::template Impl>())
     return 2;
   if constexpr (OpTy::template hasTrait<mlir::OpTrait::NResults<3>::template Impl>())

@@ -51,8 +51,8 @@ LogicalResult heddle::nn::broadcast(OptionalLocation location, ArrayRef<int64_t>
     else if (mayEqual(x, y))
       result[i] = meet(x, y);
     else
-      return emitOptionalError(location, "expects operands that broadcast, got dimensions ", x, " and ", y,
-                               " at axis ", i, " of shapes ", formatList(a), " and ", formatList(b));
+      return emitOptionalError(location, "expects operands that broadcast, got dimensions ", x, " and ", y, " at axis ",
+                               i, " of shapes ", formatList(a), " and ", formatList(b));
   }
   return success();
 }
