@@ -51,7 +51,7 @@ bool overlap(const heddle_tensor_t &a, const heddle_tensor_t &b) {
 }
 
 heddle_status_t check_output(const output_table &output, const plan &plan, const heddle_tensor_t &tensor) {
-  int64_t dims[HEDDLE_MAX_RANK];
+  int64_t dims[HEDDLE_MAX_RANK] = {};
   read_dims(plan, output.slots, dims);
   const size_t rank = output.slots.size();
   if (tensor.type != output.type)

@@ -45,7 +45,7 @@ private:
 };
 
 bool plan_builder::tensor_bytes(const std::vector<uint32_t> &slots, heddle_element_type_t type, int64_t *out) const {
-  int64_t dims[HEDDLE_MAX_RANK];
+  int64_t dims[HEDDLE_MAX_RANK] = {};
   read_dims(out_, slots, dims);
   int64_t elements = 0;
   return checked_product(dims, slots.size(), &elements) &&

@@ -79,7 +79,7 @@ heddle_status_t prepare_outputs(heddle_session_t *session, const entry_table &en
   for (size_t i = 0; i < count; ++i) {
     heddle_tensor_t *tensor = given[i];
     if (!tensor) {
-      int64_t dims[HEDDLE_MAX_RANK];
+      int64_t dims[HEDDLE_MAX_RANK] = {};
       read_dims(plan, entry.outputs[i].slots, dims);
       HEDDLE_RETURN_IF_ERROR(create_unset_tensor(entry.outputs[i].type, entry.outputs[i].slots.size(), dims, &tensor));
     }
