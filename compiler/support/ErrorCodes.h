@@ -10,9 +10,9 @@
 
 /// X(code, summary, explanation).
 #define HEDDLE_COMPILER_ERROR_CODES(X)                                                                                 \
-  X(H0111, "option doesn't fit the model",                                                                              \
+  X(H0111, "option doesn't fit the model",                                                                             \
     "An option of the command names an input, a dimension or a phase that isn't there. The message lists what is.")    \
-  X(H0112, "target not known",                                                                                          \
+  X(H0112, "target not known",                                                                                         \
     "`--target` takes names such as cpu (this machine), cpu:x86-64-v3 or cpu:znver4, separated by commas.")            \
   X(H0201, "operators not supported",                                                                                  \
     "The model contains operators that Heddle doesn't know. The message lists all of them with their nodes. Export "   \
@@ -29,10 +29,11 @@
     "Each input of a model needs a shape; a dimension may be symbolic, but the number of dimensions must be given.")   \
   X(H0206, "element type not supported", "A tensor's elements are of a type that Heddle doesn't compute with.")        \
   X(H0207, "value is no tensor", "Inputs and outputs of a model must be tensors, not sequences, maps or optionals.")   \
-  X(H0208, "operator without a kernel",                                                                                 \
-    "Heddle reads the operator but can't compile it for this target, or not in this form or element type. The message " \
+  X(H0208, "operator without a kernel",                                                                                \
+    "Heddle reads the operator but can't compile it for this target, or not in this form or element type. The "        \
+    "message "                                                                                                         \
     "lists all such nodes.")                                                                                           \
-  X(H0209, "shape can't be known before the model runs",                                                                \
+  X(H0209, "shape can't be known before the model runs",                                                               \
     "A tensor's shape depends on numbers that only a kernel computes. Export the model with fixed or symbolic "        \
     "dimensions instead.")                                                                                             \
   X(H0511, "model file can't be read", "The operating system refused to open or map the file.")                        \
@@ -53,7 +54,7 @@
   X(H0518, "model exceeds a limit",                                                                                    \
     "The file is nested more deeply or holds more of something than any real model does; it was refused before "       \
     "memory was spent on it.")                                                                                         \
-  X(H0519, "file can't be written",                                                                                     \
+  X(H0519, "file can't be written",                                                                                    \
     "The operating system refused to create or fill the file: a folder is missing, isn't writable, or the disk is "    \
     "full. Nothing half-written stays behind.")                                                                        \
   X(H0902, "bug in Heddle's compiler",                                                                                 \

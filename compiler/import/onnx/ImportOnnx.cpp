@@ -69,7 +69,7 @@ OwningOpRef<ModuleOp> Importer::run() {
     return {};
   if (!model.overridable.empty()) {
     llvm::SmallVector<llvm::StringRef> names(model.overridable.begin(), model.overridable.end());
-    function->setAttr("nn.constant_inputs", builder.getStrArrayAttr(names));
+    function->setAttr(nn::NnDialect::getConstantInputsAttrName(), builder.getStrArrayAttr(names));
   }
   current = currentDescription = "";
   if (failed(verify(*module)))
@@ -108,7 +108,7 @@ FailureOr<Value> Importer::findValue(const std::string &name) {
   else
     builder.setInsertionPointToStart(builder.getInsertionBlock());
   auto op = builder.create<nn::ConstantOp>(NameLoc::get(builder.getStringAttr(name)), constant->type, constant->value);
-  op->setAttr("nn.outputs", builder.getStrArrayAttr(llvm::StringRef(name)));
+  op->setAttr(nn::NnDialect::getOutputsAttrName(), builder.getStrArrayAttr(llvm::StringRef(name)));
   builder.setInsertionPointAfter(op);
   constants = builder.saveInsertionPoint();
   values[name] = op;
@@ -179,9 +179,12 @@ LogicalResult Importer::addOutputs(func::FuncOp function) {
   for (const ::onnx::ValueInfoProto *output : model.outputs) {
     current = currentDescription = "";
     FailureOr<Value> value = findValue(output->name());
-    if (failed(value))
-      return errors.add({ErrorCode::H0202, "output '" + output->name() + "' is " + missing.lookup(output->name()),
-                         ("in " + file.getName()).str(), ""});
+    if (failed(value)) {
+      std::string reason = missing.lookup(output->name());
+      return reason.empty() ? failure()
+                            : errors.add({ErrorCode::H0202, "output '" + output->name() + "' is " + reason,
+                                          ("in " + file.getName()).str(), ""});
+    }
     FailureOr<EntryType> type = readResultType(*output, *value, file.getName(), errors);
     if (failed(type))
       return failure();

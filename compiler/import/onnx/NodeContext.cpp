@@ -66,6 +66,10 @@ RankedTensorType NodeContext::getType(unsigned index) const { return cast<Ranked
 llvm::SmallVector<int64_t> NodeContext::getConstantInts(unsigned index, llvm::StringRef what) {
   if (auto values = nn::getConstantInts(getInput(index)))
     return *values;
+  // Computed, but from extents that are known.
+  auto values = nn::getKnownInts(getInput(index));
+  if (values && !llvm::is_contained(*values, ShapedType::kDynamic))
+    return *values;
   (void)unsupported(what + " must be a constant, but is computed when the model runs",
                     "run onnxsim or onnxruntime's basic optimisations over the model: they fold what is constant");
   return {};
@@ -189,10 +193,10 @@ LogicalResult NodeContext::finish() {
       continue;
     Operation *op = result.getOwner();
     llvm::SmallVector<Attribute> names(op->getNumResults(), builder.getStringAttr(""));
-    if (auto known = op->getAttrOfType<ArrayAttr>("nn.outputs"))
+    if (auto known = op->getAttrOfType<ArrayAttr>(nn::NnDialect::getOutputsAttrName()))
       names.assign(known.begin(), known.end());
     names[result.getResultNumber()] = builder.getStringAttr(name);
-    op->setAttr("nn.outputs", builder.getArrayAttr(names));
+    op->setAttr(nn::NnDialect::getOutputsAttrName(), builder.getArrayAttr(names));
   }
   return success(!isFailed);
 }

@@ -135,14 +135,18 @@ LogicalResult Sorter::reportCycle(llvm::ArrayRef<unsigned> missing) {
       }
     }
   }
-  // |at| is where the cycle closes; the path runs against the flow of data.
-  constexpr size_t kShown = 8;
-  std::string names;
-  auto first = llvm::find(path, at);
-  for (auto it = path.end(); it != first && path.end() - it < static_cast<ptrdiff_t>(kShown);)
-    names += "'" + model.nodes[*--it].name + "' -> ";
-  bool isShort = path.end() - first <= static_cast<ptrdiff_t>(kShown);
-  return fail("the graph has a cycle: " + names + (isShort ? "'" + model.nodes[path.back()].name + "'" : "..."));
+  // |at| is where the cycle closes; the path runs against the flow of data, so it is told backwards.
+  constexpr unsigned kShown = 8;
+  std::string closing = "'" + model.nodes[at].name + "'", names = closing;
+  unsigned shown = 0;
+  for (auto it = path.end(); *--it != at;) {
+    if (++shown == kShown) {
+      names += " -> ...";
+      break;
+    }
+    names += " -> '" + model.nodes[*it].name + "'";
+  }
+  return fail("the graph has a cycle: " + names + " -> " + closing);
 }
 
 } // namespace
