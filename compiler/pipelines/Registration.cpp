@@ -8,6 +8,7 @@
 
 #include "compiler/targets/cpu/CpuTarget.h"
 #include "compiler/targets/cpu/Passes.h"
+#include "compiler/transforms/fusion/Passes.h"
 #include "compiler/transforms/outlining/Passes.h"
 #include "compiler/transforms/shapes/Passes.h"
 #include "dialects/attn/AttnDialect.h"
@@ -35,6 +36,7 @@ void heddle::registerAllDialects(mlir::DialectRegistry &registry) {
 void heddle::registerAllPasses() {
   mlir::registerCanonicalizerPass();
   mlir::registerCSEPass();
+  nn::registerFusionPasses();
   nn::registerShapesPasses();
   nn::registerOutliningPasses();
   cpu::registerCpuPasses();

@@ -104,7 +104,7 @@ public:
       }
       auto known = tensors.find(operand);
       if (known == tensors.end())
-        return prefix(&op, makeError("expects operands that are computed in the same block"));
+        return makeError("expects operands that are computed in the same block");
       operands.push_back(known->second);
     }
     return operands;
@@ -151,10 +151,10 @@ llvm::Expected<Results> evaluateWithin(Environment &environment, Operation &op) 
 llvm::Expected<llvm::SmallVector<HostTensor, 2>> evaluateOp(Operation *op, ArrayRef<const HostTensor *> operands) {
   llvm::Expected<Results> results = dispatch(op, operands);
   if (!results)
-    return prefix(op, results.takeError());
+    return results.takeError();
   for (auto [result, tensor] : llvm::zip_equal(op->getResults(), *results))
     if (!fits(tensor, result.getType()))
-      return prefix(op, makeTypeError("a result", result.getType(), tensor));
+      return makeTypeError("a result", result.getType(), tensor);
   return results;
 }
 
@@ -181,7 +181,7 @@ llvm::Expected<llvm::SmallVector<HostTensor>> Evaluator::run(ArrayRef<HostTensor
       continue;
     llvm::Expected<Results> results = evaluateWithin(environment, op);
     if (!results)
-      return results.takeError();
+      return prefix(&op, results.takeError());
     for (auto [value, tensor] : llvm::zip_equal(op.getResults(), *results)) {
       if (observer)
         observer(value, tensor);
