@@ -260,7 +260,7 @@ def Attn_MergePartialsOp : Attn_StateOp<"merge_partials", [
     func.func @merge(%a0: tensor<1x64x4x64xf32>, %m0: tensor<1x4x64xf32>, %s0: tensor<1x4x64xf32>,
                      %a1: tensor<1x64x4x64xf32>, %m1: tensor<1x4x64xf32>, %s1: tensor<1x4x64xf32>)
         -> tensor<1x64x4x64xf32> {
-      %acc, %max, %sum = attn.merge_partials (%a0, %m0, %s0), (%a1, %m1, %s1)
+      %acc, %max, %sum = attn.merge_partials(%a0, %m0, %s0), (%a1, %m1, %s1)
          : tensor<1x64x4x64xf32>, tensor<1x4x64xf32>
       return %acc : tensor<1x64x4x64xf32>
     }
