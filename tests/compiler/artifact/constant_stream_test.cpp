@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Recipes against loops over the same indices.
+
+#include "compiler/artifact/ConstantStream.h"
+#include "tests/compiler/artifact/artifact_test.h"
+
+#include <cstring>
+#include <fstream>
+#include <numeric>
+
+using namespace heddle;
+using namespace heddle::test;
+using namespace mlir;
+
+namespace {
+
+class ConstantStreamTest : public ArtifactTest {
+protected:
+  /// Streams the constant of |source|, e.g. "source = ..., source_type = ..., recipe = [...]} : type".
+  bool stream(const std::string &source) {
+    parse("rt.constant @c {" + source);
+    result.clear();
+    text.clear();
+    ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) { text += diagnostic.str(); });
+    return succeeded(streamConstant(*module->getOps<rt::ConstantOp>().begin(), [&](ArrayRef<uint8_t> bytes) {
+      result.insert(result.end(), bytes.begin(), bytes.end());
+    }));
+  }
+
+  /// A file of the 16-bit numbers 0, 1, 2 ... after three bytes of something else.
+  std::string numbers(int64_t count) {
+    std::vector<int16_t> values(count);
+    std::iota(values.begin(), values.end(), 0);
+    std::ofstream file(at("numbers.bin"), std::ios::binary);
+    file.write("???", 3);
+    file.write(reinterpret_cast<const char *>(values.data()), count * 2);
+    return "source = #nn.external<\"" + at("numbers.bin") + "\", 3, " + std::to_string(count * 2) + ">";
+  }
+
+  int16_t element(size_t i) {
+    int16_t value;
+    std::memcpy(&value, result.data() + 2 * i, 2);
+    return value;
+  }
+
+  std::vector<uint8_t> result;
+  std::string text;
+};
+
+TEST_F(ConstantStreamTest, WithoutARecipeTheBytesAreTheSources) {
+  ASSERT_TRUE(stream(numbers(100) + ", source_type = tensor<4x25xi16>, recipe = []} : tensor<4x25xi16>")) << text;
+  ASSERT_EQ(result.size(), 200u);
+  for (int64_t i = 0; i < 100; ++i)
+    ASSERT_EQ(element(i), i);
+}
+
+TEST_F(ConstantStreamTest, TransposesAnyRank) {
+  ASSERT_TRUE(stream(numbers(60) + ", source_type = tensor<3x4x5xi16>, recipe = [{kind = \"transpose\", permutation = "
+                                   "array<i64: 2, 0, 1>}]} : tensor<5x3x4xi16>"))
+      << text;
+  size_t next = 0;
+  for (int64_t k = 0; k < 5; ++k)
+    for (int64_t i = 0; i < 3; ++i)
+      for (int64_t j = 0; j < 4; ++j)
+        ASSERT_EQ(element(next++), (i * 4 + j) * 5 + k);
+  EXPECT_EQ(result.size(), 120u);
+}
+
+/// Packing K x N into panels of 16, from a matrix or its transpose.
+class PackTest : public ConstantStreamTest, public ::testing::WithParamInterface<std::tuple<int64_t, int64_t, bool>> {};
+
+TEST_P(PackTest, EachColumnIsInItsPanel) {
+  // Not a structured binding: the macros below hold lambdas.
+  int64_t rows = std::get<0>(GetParam()), columns = std::get<1>(GetParam()), panels = (columns + 15) / 16;
+  bool isTransposed = std::get<2>(GetParam());
+  std::string sizes =
+      std::to_string(isTransposed ? columns : rows) + "x" + std::to_string(isTransposed ? rows : columns);
+  std::string transpose = isTransposed ? "{kind = \"transpose\", permutation = array<i64: 1, 0>}, " : "";
+  ASSERT_TRUE(stream(numbers(rows * columns) + ", source_type = tensor<" + sizes + "xi16>, recipe = [" + transpose +
+                     "{kind = \"pack\", panel = 16 : i64}]} : tensor<" + std::to_string(panels) + "x" +
+                     std::to_string(rows) + "x16xi16>"))
+      << text;
+  ASSERT_EQ(result.size(), static_cast<size_t>(panels * rows * 16 * 2));
+  for (int64_t p = 0; p < panels; ++p)
+    for (int64_t k = 0; k < rows; ++k)
+      for (int64_t j = 0; j < 16; ++j) {
+        int64_t n = p * 16 + j;
+        int64_t expected = n >= columns ? 0 : isTransposed ? n * rows + k : k * columns + n;
+        ASSERT_EQ(element((p * rows + k) * 16 + j), expected) << p << ", " << k << ", " << j;
+      }
+}
+
+INSTANTIATE_TEST_SUITE_P(Sizes, PackTest,
+                         ::testing::Combine(::testing::Values(1, 7, 64), ::testing::Values(1, 15, 16, 17, 100),
+                                            ::testing::Bool()));
+
+TEST_F(ConstantStreamTest, ScalarsAndEmptyTensorsPass) {
+  ASSERT_TRUE(stream("source = dense<7> : tensor<i8>, source_type = tensor<i8>, recipe = [{kind = \"transpose\", "
+                     "permutation = array<i64>}]} : tensor<i8>"));
+  EXPECT_EQ(result, std::vector<uint8_t>{7});
+  ASSERT_TRUE(stream("source = dense<> : tensor<0x3xf32>, source_type = tensor<0x3xf32>, recipe = [{kind = "
+                     "\"transpose\", permutation = array<i64: 1, 0>}]} : tensor<3x0xf32>"));
+  EXPECT_TRUE(result.empty());
+  ASSERT_TRUE(stream("source = dense<true> : tensor<2x1xi1>, source_type = tensor<2x1xi1>, recipe = [{kind = "
+                     "\"transpose\", permutation = array<i64: 1, 0>}]} : tensor<1x2xi1>"));
+  EXPECT_EQ(result, (std::vector<uint8_t>{1, 1}));
+}
+
+TEST_F(ConstantStreamTest, FaultsOfARecipeAreDiagnostics) {
+  const std::string source = "source = dense<0.0> : tensor<2x3xf32>, source_type = tensor<2x3xf32>, recipe = ";
+  EXPECT_FALSE(stream(source + "[{kind = \"transpose\", permutation = array<i64: 1, 1>}]} : tensor<3x2xf32>"));
+  EXPECT_NE(text.find("expects a permutation of 2 dimensions"), std::string::npos) << text;
+  EXPECT_FALSE(stream(source + "[{kind = \"pack\", panel = 0 : i64}]} : tensor<3x2xf32>"));
+  EXPECT_NE(text.find("expects a panel of 1 to 4096 columns"), std::string::npos) << text;
+  EXPECT_FALSE(stream(source + "[{kind = \"pack\", panel = 2 : i64}, {kind = \"pack\", panel = 2 : i64}]} : "
+                               "tensor<2x2x2xf32>"));
+  EXPECT_NE(text.find("expects packing to be the recipe's last step"), std::string::npos) << text;
+  EXPECT_FALSE(stream(source + "[{kind = \"pack\", panel = 2 : i64}]} : tensor<3x2x2xf32>"));
+  EXPECT_NE(text.find("expects the recipe to give 'tensor<3x2x2xf32>', got 'tensor<2x2x2xf32>'"), std::string::npos)
+      << text;
+  EXPECT_FALSE(stream(source + "[]} : tensor<3x2xf32>"));
+  EXPECT_NE(text.find("without a recipe"), std::string::npos) << text;
+  EXPECT_FALSE(stream("source = dense<0.0> : tensor<2xf32>, source_type = tensor<2xf32>, recipe = [{kind = \"pack\", "
+                      "panel = 2 : i64}]} : tensor<1x1x2xf32>"));
+  EXPECT_NE(text.find("expects a matrix to pack, got rank 1"), std::string::npos) << text;
+  EXPECT_TRUE(result.empty());
+}
+
+TEST_F(ConstantStreamTest, MissingAndShortFilesAreDiagnostics) {
+  EXPECT_FALSE(stream("source = #nn.external<\"" + at("nothing.bin") +
+                      "\", 0, 8>, source_type = tensor<8xi8>, recipe = "
+                      "[]} : tensor<8xi8>"));
+  EXPECT_NE(text.find("nothing.bin"), std::string::npos) << text;
+  numbers(2);
+  EXPECT_FALSE(stream("source = #nn.external<\"" + at("numbers.bin") +
+                      "\", 0, 8>, source_type = tensor<8xi8>, recipe = "
+                      "[]} : tensor<8xi8>"));
+  EXPECT_NE(text.find("which has 7"), std::string::npos) << text;
+}
+
+} // namespace
