@@ -26,6 +26,7 @@ bool is_known(heddle_element_type_t type) {
 template <typename T> bool load_as(const void *data, size_t index, int64_t *out) {
   T value;
   std::memcpy(&value, static_cast<const char *>(data) + index * sizeof(T), sizeof(T));
+  // NOLINTNEXTLINE(bugprone-signed-char-misuse): i8 is a number here, never a character.
   *out = static_cast<int64_t>(value);
   return sizeof(T) < 8 || std::numeric_limits<T>::is_signed || *out >= 0;
 }

@@ -26,15 +26,17 @@ std::string format(const char *pattern, ...) __attribute__((format(printf, 1, 2)
 std::string format_dims(const int64_t *dims, size_t rank);
 
 /// Makes a status. Control characters, which names from a file may hold, are replaced: texts reach terminals.
-heddle_status_t fail(error code, std::string message, std::string help = {}, std::string context = {});
+heddle_status_t fail(error code, std::string message, std::string help = {}, std::string context = {})
+    __attribute__((returns_nonnull));
 
 /// The one failure that needs no memory to report.
-heddle_status_t out_of_memory();
+heddle_status_t out_of_memory() __attribute__((returns_nonnull));
 
 /// The failure of a file whose tables contradict each other: |what|.
-heddle_status_t damaged(const std::string &what);
+heddle_status_t damaged(const std::string &what) __attribute__((returns_nonnull));
 
-/// Sets |status|'s context line unless it has one, and returns it. Only for statuses that weren't handed out yet.
+/// Puts |context| before |status|'s context line ("in model.heddle, op Gather") unless it begins so, and returns the
+/// status. Only for statuses that weren't handed out yet.
 heddle_status_t with_context(heddle_status_t status, const std::string &context);
 
 } // namespace heddle::runtime

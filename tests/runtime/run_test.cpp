@@ -289,6 +289,17 @@ TEST(Kernels, AnIndexOutsideItsTableIsNamed) {
             "H0309: node 'embeddings/word': token id -9223372036854775808 is out of range, expects -10 to 9");
 }
 
+TEST(Kernels, TheContextNamesFileAndOperator) {
+  const artifact_bytes artifact = embedding_model().build();
+  auto program = program::load(write_file("context.heddle", artifact.data(), artifact.size));
+  ASSERT_TRUE(bool(program)) << program.error().text();
+  const session session = make_session(*program);
+  const tensor ids = ids_tensor({1, 1}, {10});
+  auto outputs = session.run(nullptr, {&ids, &ids}, 1);
+  ASSERT_FALSE(bool(outputs));
+  EXPECT_EQ(outputs.error().context(), "in " + testing::TempDir() + "context.heddle, op Gather");
+}
+
 TEST(Kernels, TheFirstOfSeveralFailuresIsReported) {
   const artifact_bytes artifact = embedding_model().build();
   const thread_pool pool = make_pool(4);
