@@ -16,7 +16,9 @@ size 71303168
 
 def save_model(path, nodes, inputs, outputs, initializers):
     graph = helper.make_graph(nodes, "golden", inputs, outputs, initializers)
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    domains = sorted({"", *(node.domain for node in nodes)})
+    opsets = [helper.make_opsetid(domain, 1 if domain else 17) for domain in domains]
+    model = helper.make_model(graph, opset_imports=opsets, ir_version=9)
     path.write_bytes(model.SerializeToString())
 
 
@@ -37,6 +39,15 @@ def make_models(folder):
     nodes = [helper.make_node("Gather", ["table", "ids"], ["rows"], name="/embed/Gather"),
              helper.make_node("Add", ["rows", "bias"], ["result"], name="/dense/Add")]
     save_model(folder / "model.onnx", nodes, [ids, bias], [result], [weights("table", 10, 4)])
+
+    # The same with positions 0, 1, ... from a table of 8 in place of the bias.
+    nodes = [helper.make_node("Gather", ["table", "ids"], ["rows"], name="/embed/Gather"),
+             helper.make_node("Shape", ["ids"], ["length"], name="/position/Shape", start=1, end=2),
+             helper.make_node("Slice", ["positions", "zero", "length"], ["place"], name="/position/Slice"),
+             helper.make_node("Add", ["rows", "place"], ["result"], name="/position/Add")]
+    zero = numpy_helper.from_array(np.array([0]), "zero")
+    save_model(folder / "positions.onnx", nodes, [ids], [result],
+               [weights("table", 10, 4), weights("positions", 8, 4), zero])
 
     odd = [helper.make_node("FooBar", ["x"], ["a"], name="/odd/FooBar", domain="com.acme"),
            helper.make_node("FooBar", ["a"], ["b"], name="/odd/FooBar_1", domain="com.acme"),

@@ -33,6 +33,7 @@ int main(int argc, char **argv) {
   const uint32_t blocks = entry.op(fb::ShapeOpcode::ceil_div, count, entry.constant(16));
   entry.dispatch(add, {embedded, bias, result}, {count}, {blocks, one, zero, dims, "/dense/Add"});
 
+  entry.table().steps[0]->instruction.AsDispatch()->error_sites[0]->what = "index";
   const test::artifact_bytes artifact = builder.build();
   std::FILE *file = argc == 2 ? std::fopen(argv[1], "wb") : nullptr;
   if (!file || std::fwrite(artifact.data(), 1, artifact.size, file) != artifact.size || std::fclose(file) != 0) {

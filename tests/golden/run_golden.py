@@ -31,6 +31,7 @@ def mask(line, folder):
     """LINE with what differs from run to run and from machine to machine left out."""
     line = line.replace(str(folder), "$TMP")
     line = re.sub(r"(cache/heddle/\w+)-[0-9a-f]{16}", r"\1-HASH", line)
+    line = re.sub(r"^target cpu:\w+ \(.*\), ", "target cpu:HOST (FEATURES), ", line)
     artifact = folder / "model.heddle"
     if artifact.exists():
         size = artifact.stat().st_size
