@@ -114,10 +114,13 @@ static std::vector<double> permuted(const HostTensor &expected, const heddle_res
 }
 
 /// Equal non-finite values agree; anything else beside a non-finite one is an infinite difference.
-static Difference compare(const HostTensor &actual, ArrayRef<double> expected) {
+///
+/// |scale| is the least magnitude that a difference is measured against: a sum whose terms cancel can't be closer to
+/// the exact one than its terms were.
+static Difference compare(const HostTensor &actual, ArrayRef<double> expected, double scale = 0) {
   if (actual.getNumElements() != static_cast<int64_t>(expected.size()))
     return {INFINITY, false};
-  double largest = 0, difference = 0;
+  double largest = scale, difference = 0;
   for (int64_t i = 0; i < actual.getNumElements(); ++i) {
     double a = actual.isFloat() ? actual.getFloats()[i] : static_cast<double>(actual.getInts()[i]), b = expected[i];
     // In the type's own range: the reference computes in f64, where f32 overflows.
@@ -173,7 +176,12 @@ private:
   heddle_program_t *program = nullptr;
   heddle_session_t *session = nullptr;
   std::vector<HostTensor> inputs;
-  llvm::StringMap<HostTensor> reference;
+  /// A tensor of the model, and the least magnitude to measure its differences against.
+  struct Expected {
+    HostTensor tensor;
+    double scale;
+  };
+  llvm::StringMap<Expected> reference;
   SmallVector<HostTensor> referenceOutputs;
   std::vector<TensorPtr> outputs;
   std::string text;
@@ -238,13 +246,37 @@ LogicalResult Verifier::gatherInputs() {
   return success();
 }
 
+/// The largest finite magnitude in |tensor|.
+static double magnitude(const HostTensor &tensor) {
+  double largest = 0;
+  tensor.visit([&](auto elements) {
+    for (auto element : elements)
+      if (double value = std::abs(static_cast<double>(element)); std::isfinite(value))
+        largest = std::max(largest, value);
+  });
+  return largest;
+}
+
+/// Ops whose result can be far smaller than what it is the sum of.
+static bool cancels(Operation *op) {
+  if (auto binary = dyn_cast<nn::BinaryOp>(op))
+    return binary.getKind() == nn::BinaryKind::Add || binary.getKind() == nn::BinaryKind::Sub;
+  return isa<nn::ReduceOp>(op);
+}
+
 LogicalResult Verifier::evaluateReference() {
+  llvm::DenseMap<Value, double> magnitudes;
   auto observer = [&](Value value, const HostTensor &tensor) {
     auto result = cast<OpResult>(value);
+    magnitudes[value] = magnitude(tensor);
+    double scale = 0;
+    if (cancels(result.getOwner()) && isa<FloatType>(tensor.getElementType()))
+      for (Value operand : result.getOwner()->getOperands())
+        scale = std::max(scale, magnitudes.lookup(operand));
     auto names = result.getOwner()->getAttrOfType<ArrayAttr>("nn.outputs");
     if (names && result.getResultNumber() < names.size())
       if (auto name = dyn_cast<StringAttr>(names[result.getResultNumber()]); name && !name.empty())
-        reference[name.getValue()] = tensor;
+        reference[name.getValue()] = {tensor, scale};
   };
   auto results = reference::Evaluator(function).run(inputs, observer);
   if (!results)
@@ -268,7 +300,7 @@ void Verifier::observe(const heddle_dispatch_info_t &dispatch) {
   for (size_t i = 0; i < dispatch.result_count; ++i) {
     const heddle_result_info_t &info = dispatch.results[i];
     auto it = reference.find(info.name);
-    if (it == reference.end() || it->second.getRank() != static_cast<int64_t>(info.rank))
+    if (it == reference.end() || it->second.tensor.getRank() != static_cast<int64_t>(info.rank))
       continue;
     int64_t count = 1;
     for (size_t d = 0; d < info.rank; ++d)
@@ -281,7 +313,7 @@ void Verifier::observe(const heddle_dispatch_info_t &dispatch) {
       continue;
     }
     ++comparedCount;
-    line(info.name, compare(*actual, permuted(it->second, info)), dispatch.kernel);
+    line(info.name, compare(*actual, permuted(it->second.tensor, info), it->second.scale), dispatch.kernel);
   }
 }
 

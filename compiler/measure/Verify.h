@@ -25,7 +25,7 @@ struct VerifyInput {
 struct VerifyOptions {
   std::string artifactPath, modelPath;
   std::vector<VerifyInput> inputs; ///< empty: generated
-  double tolerance = 1e-5;         ///< bound of max|a-b| / max|b| per tensor
+  double tolerance = 1e-5;         ///< bound of max|a-b| / max|b| per tensor (for sums that cancel: / max|term|)
   unsigned threads = 1;
 };
 

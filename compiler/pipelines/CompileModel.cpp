@@ -16,6 +16,7 @@
 #include "dialects/nn/NnOps.h"
 #include "dialects/rt/RtDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -152,8 +153,20 @@ LogicalResult ModelCompiler::runPhase(Phase phase) {
   return result;
 }
 
+/// The IR that `--compile-to import` wrote.
+static OwningOpRef<ModuleOp> readIr(StringRef path, MLIRContext &context, ErrorList &errors) {
+  DiagnosticCapture capture(&context, errors, ErrorCode::H0512, llvm::sys::path::filename(path), describeLocation);
+  OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(path, &context);
+  if (module && !module->lookupSymbol<func::FuncOp>("main")) {
+    errors.add({ErrorCode::H0512, "'" + path.str() + "' has no function @main", "", ""});
+    return nullptr;
+  }
+  return module;
+}
+
 LogicalResult ModelCompiler::import() {
-  out.module = importOnnx(options.modelPath, &context, errors);
+  bool isIr = StringRef(options.modelPath).ends_with(".mlir");
+  out.module = isIr ? readIr(options.modelPath, context, errors) : importOnnx(options.modelPath, &context, errors);
   if (!out.module)
     return failure();
   auto func = out.module->lookupSymbol<func::FuncOp>("main");

@@ -4,6 +4,7 @@
 
 #include "compiler/pipelines/Pipelines.h"
 
+#include "compiler/transforms/fusion/Passes.h"
 #include "compiler/transforms/outlining/Passes.h"
 #include "compiler/transforms/shapes/Passes.h"
 #include "dialects/kernel/KernelOps.h"
@@ -15,12 +16,15 @@ using namespace mlir;
 using namespace heddle;
 
 void heddle::buildFusionPipeline(OpPassManager &pm) {
-  // Shapes first: they turn shape arithmetic into constants, which folding then takes further.
-  pm.addPass(nn::createInferShapesPass());
+  // Before shapes: an extent may be computed through floats, of which the analysis knows nothing.
+  pm.addNestedPass<func::FuncOp>(nn::createFoldConstantsPass());
+  pm.addNestedPass<func::FuncOp>(nn::createInferShapesPass());
+  // And after them: shape arithmetic has become constants, which other ops read.
+  pm.addNestedPass<func::FuncOp>(nn::createFoldConstantsPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   // Folding and canonicalisation leave types less exact than they could be.
-  pm.addPass(nn::createInferShapesPass());
+  pm.addNestedPass<func::FuncOp>(nn::createInferShapesPass());
 }
 
 void heddle::buildOutliningPipeline(OpPassManager &pm) {
