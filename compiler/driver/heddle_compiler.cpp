@@ -34,6 +34,8 @@ static std::unique_ptr<MLIRContext> makeContext(unsigned threads) {
   registerAllDialects(registry);
   auto context = std::make_unique<MLIRContext>(registry, threads > 1 ? MLIRContext::Threading::ENABLED
                                                                      : MLIRContext::Threading::DISABLED);
+  // Users see the message and the node; the op is for developers.
+  context->printOpOnDiagnostic(false);
   context->loadAllAvailableDialects();
   return context;
 }

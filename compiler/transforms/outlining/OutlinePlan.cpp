@@ -114,7 +114,8 @@ void OutlinePlan::findGroup(Operation *root) {
   size_t validCount = 1;
   auto isMember = [&](Value value) { return members.contains(value.getDefiningOp()); };
   auto joins = [&](Operation *op) {
-    if (!isElementwise(op) || isShapeValue(op->getResult(0)) || !llvm::any_of(op->getOperands(), isMember))
+    bool isTaken = absorbed.contains(op) || rootOfEnd.contains(op); // by an earlier root's group
+    if (isTaken || !isElementwise(op) || isShapeValue(op->getResult(0)) || !llvm::any_of(op->getOperands(), isMember))
       return false;
     return llvm::all_of(op->getOperands(), [&](Value operand) {
       return !isMember(operand) || analysis.getDims(operand) == analysis.getDims(op->getResult(0));
