@@ -38,10 +38,10 @@ static FailureOr<std::optional<Extents>> resolveAxes(OptionalLocation location, 
                                                      int64_t rank) {
   Extents result;
   if (!axes) {
-    for (int64_t axis = 0; axis < count; ++axis)
-      result.push_back(axis);
     if (count > rank)
       return emitOptionalError(location, "expects at most ", rank, " axes, got ", count);
+    for (int64_t axis = 0; axis < count; ++axis)
+      result.push_back(axis);
     return std::optional<Extents>(result);
   }
   auto known = getConstantInts(axes);

@@ -75,17 +75,13 @@ static LogicalResult verifyBoundaryAttribute(Operation *op, NamedAttribute attri
   return success();
 }
 
+// The hooks are called for functions alone.
+
 LogicalResult NnDialect::verifyRegionArgAttribute(Operation *op, unsigned, unsigned index, NamedAttribute attribute) {
-  auto function = dyn_cast<FunctionOpInterface>(op);
-  if (!function)
-    return op->emitError("expects a function to hold ") << attribute.getName();
-  return verifyBoundaryAttribute(op, attribute, function.getArgumentTypes()[index]);
+  return verifyBoundaryAttribute(op, attribute, cast<FunctionOpInterface>(op).getArgumentTypes()[index]);
 }
 
 LogicalResult NnDialect::verifyRegionResultAttribute(Operation *op, unsigned, unsigned index,
                                                      NamedAttribute attribute) {
-  auto function = dyn_cast<FunctionOpInterface>(op);
-  if (!function)
-    return op->emitError("expects a function to hold ") << attribute.getName();
-  return verifyBoundaryAttribute(op, attribute, function.getResultTypes()[index]);
+  return verifyBoundaryAttribute(op, attribute, cast<FunctionOpInterface>(op).getResultTypes()[index]);
 }

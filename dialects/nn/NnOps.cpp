@@ -6,6 +6,7 @@
 
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/Threading.h"
 
 using namespace mlir;
 using namespace heddle::nn;
@@ -28,6 +29,28 @@ LogicalResult heddle::nn::verifyResultTypes(Operation *op) {
   return op->emitError("expects results of type ") << inferred << ", got " << op->getResultTypes();
 }
 
+/// Whether operands and attributes satisfy what ODS says of them; a diagnostic otherwise. Inference relies on it, and
+/// runs before the verifier can: that one wants results. So it is asked about an op whose results have no type yet; it
+/// looks at them last, and if they are all it complains of, the rest is fine.
+static LogicalResult verifyOperands(RegisteredOperationName name, const OperationState &state) {
+  std::string fault;
+  {
+    ScopedDiagnosticHandler handler(state.getContext(), [&, thread = llvm::get_threadid()](Diagnostic &diagnostic) {
+      // Other threads may be at work in this context.
+      if (llvm::get_threadid() != thread)
+        return failure();
+      fault = diagnostic.str();
+      return success();
+    });
+    Operation *probe = Operation::create(state);
+    (void)name.verifyInvariants(probe);
+    probe->destroy();
+  }
+  if (fault.empty() || llvm::StringRef(fault).contains("' op result #"))
+    return success();
+  return emitError(state.location) << fault;
+}
+
 Operation *heddle::nn::detail::createChecked(OpBuilder &builder, OperationState &state) {
   MLIRContext *context = builder.getContext();
   for (Value operand : state.operands) {
@@ -38,6 +61,8 @@ Operation *heddle::nn::detail::createChecked(OpBuilder &builder, OperationState 
     }
   }
   std::optional<RegisteredOperationName> name = state.name.getRegisteredInfo();
+  if (name && failed(verifyOperands(*name, state)))
+    return nullptr;
   auto *inference = name ? name->getInterface<InferTypeOpInterface>() : nullptr;
   SmallVector<Type> types;
   if (!inference || failed(inference->inferReturnTypes(context, state.location, state.operands,

@@ -112,5 +112,9 @@ FailureOr<int64_t> heddle::nn::getStaticLength(OptionalLocation location, Value 
   int64_t length = getTensorType(vector).getDimSize(0);
   if (length == kDynamic)
     return emitOptionalError(location, "expects ", what, " of static length");
+  // Each becomes a dimension, so a damaged file could ask for more of them than there is memory.
+  constexpr int64_t kMaxLength = 64;
+  if (length > kMaxLength)
+    return emitOptionalError(location, "expects ", what, " of at most ", kMaxLength, " extents, got ", length);
   return length;
 }

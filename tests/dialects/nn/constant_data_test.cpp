@@ -129,7 +129,13 @@ TEST_F(ConstantData, ReadsAResource) {
   EXPECT_EQ(read->getDouble(1), -3.0);
 }
 
-TEST_F(ConstantData, OutlivesTheOpButMapsAFileOnce) {
+TEST_F(ConstantData, RefusesAResourceWithoutData) {
+  EXPECT_TRUE(mlir::failed(readLiteral("dense_resource<missing>", "tensor<2xf32>")));
+  ASSERT_EQ(messages.size(), 1u);
+  EXPECT_EQ(messages[0], "expects data for the resource 'missing'");
+}
+
+TEST_F(ConstantData, MapsAFileOnce) {
   auto &files = context.getLoadedDialect<nn::NnDialect>()->getMappedFiles();
   EXPECT_EQ(files.get(path)->get(), files.get(path)->get());
 }
