@@ -17,6 +17,9 @@ static ShapeExpr clampBound(ShapeContext &context, ShapeExpr bound, ShapeExpr ex
   // The least i64 says "from the very start"; adding an extent to it only hides that.
   if (bound.isConstant(INT64_MIN))
     return low;
+  // Nor may an extent be added to the greatest one, "to the end", for the sum to be thrown away: it doesn't fit.
+  if (bound.getConstant().value_or(-1) >= 0)
+    return context.min(context.max(bound, low), high);
   ShapeExpr isNegative = context.less(bound, context.constant(0));
   ShapeExpr position = context.select(isNegative, context.add(bound, extent), bound);
   return context.min(context.max(position, low), high);

@@ -20,10 +20,10 @@ def prepare(folder, model, inputs):
     return f"{model}\t{folder}/inputs\t{folder}/outputs"
 
 
-def evaluate(folder, jobs):
-    """Runs JOBS, of which prepare() made each."""
+def evaluate(folder, jobs, passes=""):
+    """Runs JOBS, of which prepare() made each, after PASSES, a pipeline as heddle-opt takes it."""
     (folder / "jobs.txt").write_text("".join(job + "\n" for job in jobs))
-    subprocess.run([PROGRAM, folder / "jobs.txt"], check=True)
+    subprocess.run([PROGRAM, folder / "jobs.txt", passes], check=True)
 
 
 def outputs(folder):

@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// heddle-evaluate LIST: evaluates models for the comparisons with other engines. Each line of LIST is
-// `MODEL<tab>INPUTS<tab>OUTPUTS`: a model (.onnx, or .mlir with @main), the folder that holds its inputs as 0.npy,
-// 1.npy ... in the model's order, and the folder that gets its outputs likewise, or error.txt where there are none.
+// heddle-evaluate LIST [PASSES]: evaluates models for the comparisons with other engines, after a pipeline of passes if
+// one is given. Each line of LIST is `MODEL<tab>INPUTS<tab>OUTPUTS`: a model (.onnx, or .mlir with @main), the folder
+// that holds its inputs as 0.npy, 1.npy ... in the model's order, and the folder that gets its outputs likewise, or
+// error.txt where there are none.
 
 #include <string>
 
 #include "compiler/import/onnx/ImportOnnx.h"
+#include "compiler/pipelines/Pipelines.h"
+#include "compiler/pipelines/Registration.h"
 #include "compiler/reference/Evaluator.h"
-#include "dialects/attn/AttnDialect.h"
-#include "dialects/nn/NnDialect.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
 #include "tests/compiler/reference/npy.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/LineIterator.h"
@@ -37,12 +39,24 @@ llvm::Expected<OwningOpRef<ModuleOp>> load(StringRef model, MLIRContext &context
   return module;
 }
 
-llvm::Error evaluateModel(StringRef model, const std::string &inputs, const std::string &outputs) {
-  MLIRContext context;
-  context.loadDialect<nn::NnDialect, attn::AttnDialect, func::FuncDialect, arith::ArithDialect, math::MathDialect>();
+llvm::Error runPasses(ModuleOp module, StringRef passes) {
+  std::string message;
+  ScopedDiagnosticHandler handler(module.getContext(), [&](Diagnostic &diagnostic) { message += diagnostic.str(); });
+  PassManager manager(module.getContext());
+  if (failed(parsePassPipeline(passes, manager)) || failed(manager.run(module)))
+    return makeError("passes: " + message);
+  return llvm::Error::success();
+}
+
+llvm::Error evaluateModel(StringRef model, const std::string &inputs, const std::string &outputs, StringRef passes) {
+  DialectRegistry registry;
+  registerAllDialects(registry);
+  MLIRContext context(registry);
   llvm::Expected<OwningOpRef<ModuleOp>> module = load(model, context);
   if (!module)
     return module.takeError();
+  if (llvm::Error error = runPasses(**module, passes))
+    return error;
   llvm::Expected<Evaluator> evaluator = Evaluator::create(**module);
   if (!evaluator)
     return evaluator.takeError();
@@ -62,7 +76,7 @@ llvm::Error evaluateModel(StringRef model, const std::string &inputs, const std:
   return llvm::Error::success();
 }
 
-int evaluateList(StringRef path) {
+int evaluateList(StringRef path, StringRef passes) {
   auto list = llvm::MemoryBuffer::getFile(path);
   if (!list) {
     llvm::errs() << "cannot read '" << path << "': " << list.getError().message() << "\n";
@@ -71,7 +85,7 @@ int evaluateList(StringRef path) {
   for (llvm::line_iterator line(**list); !line.is_at_end(); ++line) {
     auto [model, folders] = line->split('\t');
     auto [inputs, outputs] = folders.split('\t');
-    if (llvm::Error error = evaluateModel(model, inputs.str(), outputs.str())) {
+    if (llvm::Error error = evaluateModel(model, inputs.str(), outputs.str(), passes)) {
       std::error_code code;
       llvm::raw_fd_ostream(outputs.str() + "/error.txt", code) << llvm::toString(std::move(error)) << "\n";
     }
@@ -84,9 +98,11 @@ int evaluateList(StringRef path) {
 } // namespace heddle::reference
 
 int main(int argc, char **argv) {
-  if (argc != 2) {
-    llvm::errs() << "usage: heddle-evaluate LIST\n";
+  if (argc != 2 && argc != 3) {
+    llvm::errs() << "usage: heddle-evaluate LIST [PASSES]\n";
     return 2;
   }
-  return heddle::reference::evaluateList(argv[1]);
+  heddle::registerAllPasses();
+  heddle::registerAllPipelines();
+  return heddle::reference::evaluateList(argv[1], argc == 3 ? argv[2] : "");
 }

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Whole models: import and reference evaluator against torch's outputs, and MiniLM-L3 against onnxruntime."""
+"""Whole models: import and reference evaluator against torch's outputs, and MiniLM-L3 against onnxruntime.
+
+Each is evaluated as imported, and again after the passes of the fusion phase, which must not change values.
+"""
 
 import os
 import pathlib
@@ -17,6 +20,7 @@ TOLERANCE = 1e-5
 SOURCE = pathlib.Path(os.environ["HEDDLE_SOURCE_DIR"])
 SHARED = pathlib.Path(os.environ["HEDDLE_SHARED_DIR"])
 FAMILIES = ("bert", "distilbert", "vit")
+PIPELINES = ("", "func.func(nn-fold-constants)", "heddle-fusion-pipeline")
 
 
 def missing(message):
@@ -36,13 +40,18 @@ def input_names(model):
 class ModelsTest(unittest.TestCase):
     def compare(self, cases):
         """CASES: (what, model, inputs by name, first output)."""
+        for passes in PIPELINES:
+            self.compare_after(passes, cases)
+
+    def compare_after(self, passes, cases):
+        """The same after PASSES."""
         with tempfile.TemporaryDirectory() as name:
             root = pathlib.Path(name)
             jobs = [evaluate.prepare(root / str(number), model, [inputs[key] for key in input_names(model)])
                     for number, (_, model, inputs, _) in enumerate(cases)]
-            evaluate.evaluate(root, jobs)
+            evaluate.evaluate(root, jobs, passes)
             for number, (what, _, _, expected) in enumerate(cases):
-                with self.subTest(what):
+                with self.subTest(what, passes=passes):
                     actual = evaluate.outputs(root / str(number))
                     self.assertNotIsInstance(actual, str, actual)
                     self.assertLessEqual(evaluate.difference(actual[0], expected), TOLERANCE)

@@ -246,19 +246,32 @@ def make_model(op, inputs, opset, outputs, constants, attributes):
 
 
 class OperatorsTest(unittest.TestCase):
-    def test_every_operator_gives_onnxruntimes_values(self):
+    @classmethod
+    def setUpClass(cls):
         for add in (add_elementwise, add_casts, add_reductions, add_contractions, add_shapes, add_indexing,
                     add_quantization):
             add()
+
+    def test_evaluation_gives_onnxruntimes_values(self):
+        self.compare("", folds=False)
+
+    def test_folding_gives_onnxruntimes_values(self):
+        # All inputs are initialisers, so each node becomes a constant.
+        self.compare("func.func(nn-fold-constants)", folds=True)
+
+    def compare(self, passes, folds):
+        """All cases after PASSES; where it FOLDS with every input an initialiser."""
         with tempfile.TemporaryDirectory() as name:
             root = pathlib.Path(name)
-            prepared = [self.prepare(root / str(number), *spec) for number, spec in enumerate(CASES)]
-            evaluate.evaluate(root, [job for _, job, _ in prepared])
+            prepared = [self.prepare(root / str(number), folds, *spec) for number, spec in enumerate(CASES)]
+            evaluate.evaluate(root, [job for _, job, _ in prepared], passes)
             for spec, (folder, _, expected) in zip(CASES, prepared):
                 with self.subTest(op=spec[0], shapes=[np.shape(x) for x in spec[1]], attributes=spec[6]):
                     self.check(evaluate.outputs(folder), expected, spec[4])
 
-    def prepare(self, folder, op, inputs, opset, outputs, tolerance, constants, attributes):
+    def prepare(self, folder, folds, op, inputs, opset, outputs, tolerance, constants, attributes):
+        if folds:
+            constants = range(len(inputs))
         model, feeds = make_model(op, inputs, opset, outputs, constants, attributes)
         job = evaluate.prepare(folder, folder / "model.onnx", feeds)
         onnx.save(model, folder / "model.onnx")

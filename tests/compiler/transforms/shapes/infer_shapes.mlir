@@ -99,3 +99,17 @@ func.func @expands_by_ones_where_the_input_has_the_extent(
   %y = nn.expand %x, %t : (tensor<?x1x?xf32>, tensor<3xi64>) -> tensor<?x12x?xf32>
   return %y : tensor<?x12x?xf32>
 }
+
+// -----
+
+// CHECK-LABEL: func.func @slices_to_the_greatest_end
+func.func @slices_to_the_greatest_end(
+    %x: tensor<?x4x384xf32> {nn.name = "x", nn.dims = ["B", 4, 384]}) -> tensor<1xi64> {
+  %s = nn.shape %x {start = 0 : i64, end = 3 : i64} : (tensor<?x4x384xf32>) -> tensor<3xi64>
+  %last = nn.constant dense<-1> : tensor<1xi64>
+  %end = nn.constant dense<9223372036854775807> : tensor<1xi64>
+  // CHECK-NEXT: %[[D:.*]] = nn.constant dense<384> : tensor<1xi64>
+  // CHECK-NEXT: return %[[D]]
+  %d = nn.slice %s, %last, %end : (tensor<3xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<1xi64>
+  return %d : tensor<1xi64>
+}
