@@ -13,29 +13,31 @@ using namespace mlir;
 //===----------------------------------------------------------------------===//
 
 /// Clamps |bound| of a slice, counted from the end where negative, into [low, high].
-static ShapeExpr clampBound(ShapeContext &context, ShapeExpr bound, ShapeExpr extent, ShapeExpr low, ShapeExpr high) {
+static ShapeExpr clampBound(ShapeAnalyzer &analyzer, ShapeExpr bound, ShapeExpr extent, ShapeExpr low, ShapeExpr high) {
+  ShapeContext &context = analyzer.context;
   // The least i64 says "from the very start"; adding an extent to it only hides that.
   if (bound.isConstant(INT64_MIN))
     return low;
   // Nor may an extent be added to the greatest one, "to the end", for the sum to be thrown away: it doesn't fit.
   if (bound.getConstant().value_or(-1) >= 0)
     return context.min(context.max(bound, low), high);
-  ShapeExpr isNegative = context.less(bound, context.constant(0));
-  ShapeExpr position = context.select(isNegative, context.add(bound, extent), bound);
+  ShapeExpr position = analyzer.countFromStart(bound, extent);
   return context.min(context.max(position, low), high);
 }
 
-static SliceRange resolveRange(ShapeContext &context, ShapeExpr start, ShapeExpr end, int64_t step, ShapeExpr extent) {
+static SliceRange resolveRange(ShapeAnalyzer &analyzer, ShapeExpr start, ShapeExpr end, int64_t step,
+                               ShapeExpr extent) {
+  ShapeContext &context = analyzer.context;
   ShapeExpr zero = context.constant(0), one = context.constant(1);
   ShapeExpr last = context.sub(extent, one);
   ShapeExpr distance;
   if (step > 0) {
-    start = clampBound(context, start, extent, zero, extent);
-    end = clampBound(context, end, extent, zero, extent);
+    start = clampBound(analyzer, start, extent, zero, extent);
+    end = clampBound(analyzer, end, extent, zero, extent);
     distance = context.sub(end, start);
   } else {
-    start = clampBound(context, start, extent, zero, last);
-    end = clampBound(context, end, extent, context.constant(-1), last);
+    start = clampBound(analyzer, start, extent, zero, last);
+    end = clampBound(analyzer, end, extent, context.constant(-1), last);
     distance = context.sub(start, end);
   }
   // The least step has no absolute value, and no tensor has a second element for it.
@@ -118,7 +120,7 @@ FailureOr<SmallVector<SliceRange>> heddle::resolveSlice(ShapeAnalyzer &analyzer,
     SliceRange &range = ranges[axis < 0 ? axis + rank : axis];
     if (failed(widenEnd(analyzer, op, range.length, end)))
       return failure();
-    range = resolveRange(analyzer.context, start, end, step, range.length);
+    range = resolveRange(analyzer, start, end, step, range.length);
   }
   return ranges;
 }

@@ -328,8 +328,16 @@ FailureOr<ArrayRef<ShapeExpr>> ShapeAnalyzer::readElements(Operation *op, Value 
   return failure();
 }
 
+ShapeExpr ShapeAnalyzer::countFromStart(ShapeExpr index, ShapeExpr extent) {
+  ShapeExpr zero = context.constant(0), isNegative = context.less(index, zero);
+  if (isNegative && isNegative.isConstant(0))
+    return index;
+  // The minimum keeps the sum from overflowing where the index is a large positive number after all.
+  return context.select(isNegative, context.add(context.min(index, zero), extent), index);
+}
+
 FailureOr<ShapeExpr> ShapeAnalyzer::normalizeIndex(Operation *op, ShapeExpr index, ShapeExpr extent) {
-  ShapeExpr fromStart = context.select(context.less(index, context.constant(0)), context.add(index, extent), index);
+  ShapeExpr fromStart = countFromStart(index, extent);
   if (!fromStart)
     return op->emitOpError() << "expects an index that fits 64 bits";
   if (failed(require(op, rt::CheckKind::LessEqual, context.constant(0), fromStart,

@@ -47,6 +47,8 @@ public:
   /// The elements of an operand that the result's shape depends on; an error at |op| where they aren't known.
   mlir::FailureOr<llvm::ArrayRef<ShapeExpr>> readElements(mlir::Operation *op, mlir::Value value, llvm::StringRef what);
 
+  /// |index| counted from the start, where it may be negative and count from the end.
+  ShapeExpr countFromStart(ShapeExpr index, ShapeExpr extent);
   /// Demands that a non-negative index or one counted from the end lies in an axis; gives it counted from the start.
   mlir::FailureOr<ShapeExpr> normalizeIndex(mlir::Operation *op, ShapeExpr index, ShapeExpr extent);
 

@@ -273,12 +273,17 @@ TEST_F(ShapeAnalysisTest, SliceClampsToTheExtent) {
                : (tensor<?x?xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<?x?xi64>
              %last = nn.slice %ids, %l, %e axes(%a : tensor<1xi64>)
                : (tensor<?x?xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<?x?xi64>
-             return %all, %most, %some, %last : tensor<?x?xi64>, tensor<?x?xi64>, tensor<?x?xi64>, tensor<?x?xi64>)",
-          "tensor<?x?xi64>, tensor<?x?xi64>, tensor<?x?xi64>, tensor<?x?xi64>");
+             %two = nn.constant dense<2> : tensor<1xi64>
+             %half = nn.slice %x, %z, %e axes(%two : tensor<1xi64>) steps(%two : tensor<1xi64>)
+               : (tensor<?x?x384xf32>, tensor<1xi64>, tensor<1xi64>) -> tensor<?x?x192xf32>
+             return %all, %most, %some, %last, %half
+               : tensor<?x?xi64>, tensor<?x?xi64>, tensor<?x?xi64>, tensor<?x?xi64>, tensor<?x?x192xf32>)",
+          "tensor<?x?xi64>, tensor<?x?xi64>, tensor<?x?xi64>, tensor<?x?xi64>, tensor<?x?x192xf32>");
   EXPECT_EQ(dims(0), "B, S");
   EXPECT_EQ(dims(1), "B, max(0, S - 1)");
   EXPECT_EQ(dims(2), "B, min(S, 512)");
   EXPECT_EQ(dims(3), "B, S - max(0, S - 1)");
+  EXPECT_EQ(dims(4), "B, S, 192");
   EXPECT_EQ(checks(), "");
 }
 
