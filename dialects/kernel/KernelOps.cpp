@@ -4,9 +4,9 @@
 
 #include "dialects/kernel/KernelOps.h"
 
-#include "llvm/ADT/STLExtras.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/Interfaces/FunctionImplementation.h"
+#include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
 using namespace heddle::kernel;
@@ -75,8 +75,8 @@ LogicalResult FuncOp::verify() {
   unsigned inputs = getNumInputs();
   for (auto [i, type] : llvm::enumerate(getArgumentTypes())) {
     if (i >= inputs && !type.isIndex())
-      return emitOpError() << "expects tensor arguments first and index arguments last, got " << type
-                           << " as argument " << i;
+      return emitOpError() << "expects tensor arguments first and index arguments last, got " << type << " as argument "
+                           << i;
     if (i < inputs && failed(verifyDims(*this, type, getInputDims(i), "argument " + Twine(i))))
       return failure();
   }
@@ -113,6 +113,7 @@ HEDDLE_ROOT_ACCESSORS(MapOp)
 HEDDLE_ROOT_ACCESSORS(ReduceOp)
 HEDDLE_ROOT_ACCESSORS(RowwiseOp)
 HEDDLE_ROOT_ACCESSORS(ContractOp)
+HEDDLE_ROOT_ACCESSORS(AttentionOp)
 #undef HEDDLE_ROOT_ACCESSORS
 
 LogicalResult heddle::kernel::detail::verifyRoot(Operation *op) {
@@ -120,7 +121,8 @@ LogicalResult heddle::kernel::detail::verifyRoot(Operation *op) {
   AffineMap bounds = root.getRootBounds();
   unsigned sizes = root.getRootSizes().size();
   if (bounds.getNumDims() != 0 || bounds.getNumSymbols() != sizes)
-    return op->emitOpError() << "expects bounds without dimensions and with " << sizes << " symbols, got " << AffineMapAttr::get(bounds);
+    return op->emitOpError() << "expects bounds without dimensions and with " << sizes << " symbols, got "
+                             << AffineMapAttr::get(bounds);
   SmallVector<Type> types(root.getRootInputs().getTypes());
   llvm::append_range(types, op->getResultTypes());
   SmallVector<AffineMap> maps = root.getRootMaps();
@@ -228,6 +230,46 @@ LogicalResult ContractOp::verify() {
   return verifyRegion(*this, getEpilogue(), "epilogue", types, elementTypes(getResults().getTypes()));
 }
 
+/// Results of a kernel.attention and the loops that their maps may depend on.
+static LogicalResult verifyAttentionMaps(AttentionOp op, ArrayRef<AffineMap> maps) {
+  auto avoids = [&](AffineMap map, ArrayRef<unsigned> loops) {
+    return llvm::none_of(loops, [&](unsigned loop) { return map.isFunctionOfDim(loop); });
+  };
+  using Loops = AttentionOp;
+  if (!avoids(maps[0], {Loops::Key, Loops::ValueSize}) ||
+      !avoids(maps[1], {Loops::QueryHead, Loops::Row, Loops::ValueSize}) ||
+      !avoids(maps[2], {Loops::QueryHead, Loops::Row, Loops::HeadSize}))
+    return op.emitOpError() << "expects query, key and value to depend on their own loops only";
+  for (AffineMap map : maps.drop_front(3).drop_back(op.getNumResults()))
+    if (!avoids(map, {Loops::HeadSize, Loops::ValueSize}))
+      return op.emitOpError() << "expects captures not to depend on the head sizes, got " << AffineMapAttr::get(map);
+  if (!avoids(maps[op.getInputs().size()], {Loops::Key, Loops::HeadSize}))
+    return op.emitOpError() << "expects the output not to depend on keys and the query's head size";
+  return success();
+}
+
+LogicalResult AttentionOp::verify() {
+  if (getBounds().getNumResults() != NumLoops)
+    return emitOpError() << "expects " << unsigned(NumLoops) << " loops, got " << getBounds().getNumResults();
+  if (getInputs().size() < getFirstCapture())
+    return emitOpError() << "expects at least " << getFirstCapture() << " inputs, got " << getInputs().size();
+  if (getScale().has_value() == getHasScaleInput())
+    return emitOpError() << "expects the scale as exactly one of attribute and input";
+  if (!llvm::is_contained({"literal", "zero", "nan"}, getFullyMasked()))
+    return emitOpError() << "expects fully_masked to be literal, zero or nan, got '" << getFullyMasked() << "'";
+  if (getNumResults() != 1u + getHasLse() + getHasProbabilities())
+    return emitOpError() << "expects " << 1 + getHasLse() + getHasProbabilities() << " results, got "
+                         << getNumResults();
+  if (failed(verifyAttentionMaps(*this, toMaps(getIndexingMaps()))))
+    return failure();
+  Builder builder(getContext());
+  SmallVector<Type> captures = elementTypes(getCaptures().getTypes());
+  if (failed(verifyRegion(*this, getMask(), "mask", captures, builder.getI1Type())))
+    return failure();
+  captures.insert(captures.begin(), builder.getF32Type());
+  return verifyRegion(*this, getScore(), "score", captures, builder.getF32Type());
+}
+
 //===----------------------------------------------------------------------===//
 // Inside regions
 //===----------------------------------------------------------------------===//
@@ -246,8 +288,7 @@ LogicalResult GatherOp::verify() {
   if (static_cast<int64_t>(getIndices().size()) != table.getRank())
     return emitOpError() << "expects " << table.getRank() << " indices, got " << getIndices().size();
   if (getResult().getType() != table.getElementType())
-    return emitOpError() << "expects a result of type " << table.getElementType() << ", got "
-                         << getResult().getType();
+    return emitOpError() << "expects a result of type " << table.getElementType() << ", got " << getResult().getType();
   bool checked = llvm::any_of(getIndices().getTypes(), [](Type type) { return !type.isIndex(); });
   if (checked && !getSite())
     return emitOpError() << "expects an error site, since an index comes from data";

@@ -198,6 +198,70 @@ def Kernel_ContractOp : Kernel_Root<"contract"> {
   }];
 }
 
+def Kernel_AttentionOp : Kernel_Root<"attention"> {
+  let summary = "attention of all heads in one pass over the keys";
+  let description = [{
+    Loops are (b, g, r, m, n, d, e): batch, key head, query head within the key head's group, query row, key, and the
+    head sizes of query/key and of value. For all b, g, r, m:
+
+      s[n]  = score(scale * sum over d of query[map] * key[map], captures...)
+      weight[n] = mask(captures...) ? exp(s[n] - max s) / sum exp(s - max s) : 0
+      results[map(b, g, r, m, e)] = sum over n of weight[n] * value[map]
+
+    taken over the keys n < kv_len only. Inputs are query, key, value, then, with `has_kv_len`, an i64 tensor of
+    lengths whose map depends on b alone, then the captures of both regions, whose maps don't depend on d and e. The
+    region `score` takes (f32 score, captures...), already scaled, in natural logarithms, and yields f32; the region
+    `mask` takes (captures...) and yields i1. Both may use `kernel.index` of the loops 0 to 4. The scale is the attribute,
+    or with `has_scale_input` the first capture-like input after the lengths, a scalar, and no capture.
+
+    Rows that keep no key follow `fully_masked`: "literal" gives what the row would without the mask region, "zero"
+    zeros, "nan" NaN (attn.sdpa has the exact rule). Further results, in this order: with `has_lse` the logarithm of
+    the sum (map over b, g, r, m), with `has_probabilities` the weights (map over b, g, r, m, n).
+
+    What a row gives depends on its own keys alone: the block of keys, the order within it and the merge order are
+    fixed by kernel.config, never by how many rows or keys there are.
+
+        // causal attention, 12 heads of 64 on 4 key heads, everything in BSND
+        %o = kernel.attention sizes(%batch, %q_len, %kv_len)
+            bounds(affine_map<()[s0, s1, s2] -> (s0, 4, 3, s1, s2, 64, 64)>) ins(%q, %k, %v : ...)
+            attributes {indexing_maps = [ (b, g, r, m, n, d, e) -> (b, m, g * 3 + r, d), ... ], scale = 0.125 : f32,
+                        fully_masked = "literal"}
+            score {
+            ^bb0(%s: f32):
+              kernel.yield %s : f32
+            } mask {
+              %m = kernel.index 3
+              %n = kernel.index 4
+              %seen = arith.cmpi ule, %n, %m : index
+              kernel.yield %seen : i1
+            } : tensor<?x?x12x64xf32>
+  }];
+  let arguments = (ins Variadic<AnyRankedTensor>:$inputs, Variadic<Index>:$sizes, AffineMapAttr:$bounds,
+                       AffineMapArrayAttr:$indexing_maps, OptionalAttr<F32Attr>:$scale, StrAttr:$fully_masked,
+                       UnitAttr:$has_kv_len, UnitAttr:$has_scale_input, UnitAttr:$has_lse, UnitAttr:$has_probabilities);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let regions = (region SizedRegion<1>:$score, SizedRegion<1>:$mask);
+  let assemblyFormat = [{
+    (`sizes` `(` $sizes^ `)`)? `bounds` `(` $bounds `)` `ins` `(` $inputs `:` type($inputs) `)`
+    attr-dict-with-keyword `score` $score `mask` $mask `:` type($results)
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Numbers of the loops.
+    enum Loop : unsigned { Batch, KeyHead, QueryHead, Row, Key, HeadSize, ValueSize, NumLoops };
+    ::mlir::Value getQuery() { return getInputs()[0]; }
+    ::mlir::Value getKey() { return getInputs()[1]; }
+    ::mlir::Value getValue() { return getInputs()[2]; }
+    /// Number of the input that holds the lengths, of the one that holds the scale, and of the first capture.
+    std::optional<unsigned> getKvLenInput() { return getHasKvLen() ? std::optional<unsigned>(3) : std::nullopt; }
+    std::optional<unsigned> getScaleInput() {
+      return getHasScaleInput() ? std::optional<unsigned>(3 + getHasKvLen()) : std::nullopt;
+    }
+    unsigned getFirstCapture() { return 3 + getHasKvLen() + getHasScaleInput(); }
+    ::mlir::OperandRange getCaptures() { return getInputs().drop_front(getFirstCapture()); }
+  }];
+}
+
 //===----------------------------------------------------------------------===//
 // Inside regions
 //===----------------------------------------------------------------------===//
