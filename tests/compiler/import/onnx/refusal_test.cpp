@@ -110,6 +110,18 @@ TEST(Refusal, ChecksAttributes) {
   EXPECT_THAT(error(missing), HasSubstr("error[H0203]: node 'n': required attribute 'axis' is missing\n"));
 }
 
+TEST(Refusal, ChecksInputsBeforeShapesAreInferredFromThem) {
+  auto reshape = [](std::initializer_list<Dim> dims) {
+    ModelBuilder builder;
+    builder.input("x", {2}).input("shape", dims, TensorProto::INT64).output("y");
+    builder.node("Reshape", {"x", "shape"}, {"y"}, "n");
+    return error(builder);
+  };
+  EXPECT_THAT(reshape({}), HasSubstr("error[H0204]: node 'n': operand #1 must be 1D tensor"));
+  EXPECT_THAT(reshape({"n"}), HasSubstr("node 'n': expects a shape of static length\n"));
+  EXPECT_THAT(reshape({1 << 30}), HasSubstr("expects a shape of at most 64 extents, got 1073741824\n"));
+}
+
 TEST(Refusal, NeedsConstantAxes) {
   ModelBuilder builder;
   builder.input("x", {2, 1}).input("axes", {1}, TensorProto::INT64).output("y");
