@@ -75,7 +75,20 @@ static LogicalResult verifyBoundaryAttribute(Operation *op, NamedAttribute attri
   return success();
 }
 
-// The hooks are called for functions alone.
+LogicalResult NnDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
+  StringRef name = attribute.getName();
+  if (name != getOutputsAttrName() && name != getConstantInputsAttrName())
+    return op->emitError("expects no attribute ") << attribute.getName() << " on an op";
+  auto names = dyn_cast<ArrayAttr>(attribute.getValue());
+  bool areNames = names && llvm::all_of(names, [](Attribute entry) { return isa<StringAttr>(entry); });
+  if (!areNames || (name == getOutputsAttrName() && names.size() != op->getNumResults()))
+    return op->emitError("expects '") << name << "' to hold "
+                                      << (name == getOutputsAttrName() ? "one name a result" : "names") << ", got "
+                                      << attribute.getValue();
+  return success();
+}
+
+// The hooks for arguments and results are called for functions alone.
 
 LogicalResult NnDialect::verifyRegionArgAttribute(Operation *op, unsigned, unsigned index, NamedAttribute attribute) {
   return verifyBoundaryAttribute(op, attribute, cast<FunctionOpInterface>(op).getArgumentTypes()[index]);

@@ -37,6 +37,16 @@ func.func private @main() -> (tensor<4xf32> {nn.dims = ["b"]})
 
 // -----
 
+// expected-error @below {{expects 'nn.constant_inputs' to hold names, got 3}}
+func.func private @main() attributes {nn.constant_inputs = 3 : i64}
+
+// -----
+
+// expected-error @below {{expects no attribute "nn.other" on an op}}
+func.func private @main() attributes {nn.other}
+
+// -----
+
 func.func @constant_1() {
   // expected-error @below {{expects at most 4096 bytes as a literal, got 8192}}
   %0 = nn.constant dense<0.0> : tensor<2048xf32>
@@ -88,6 +98,22 @@ func.func @constant_6() {
 func.func @constant_7() {
   // expected-error @below {{must be ranked tensor of}}
   %0 = "nn.constant"() {value = 1 : i64} : () -> i64
+  return
+}
+
+// -----
+
+func.func @constant_8() {
+  // expected-error @below {{expects 'nn.outputs' to hold one name a result, got []}}
+  %0 = nn.constant {nn.outputs = []} dense<1.0> : tensor<f32>
+  return
+}
+
+// -----
+
+func.func @constant_9() {
+  // expected-error @below {{expects 'nn.outputs' to hold one name a result, got [3]}}
+  %0 = nn.constant {nn.outputs = [3]} dense<1.0> : tensor<f32>
   return
 }
 

@@ -10,6 +10,8 @@ func.func @keeps_names_and_dims(%x: tensor<?x?x384xf32> {nn.dims = ["batch", "se
 
 // CHECK-LABEL: func.func @constants(
 func.func @constants() {
+  // CHECK: nn.constant {nn.outputs = ["pi"]} dense<3.14{{.*}}> : tensor<f32>
+  %pi = nn.constant {nn.outputs = ["pi"]} dense<3.140000e+00> : tensor<f32>
   // CHECK: nn.constant dense<[1, 384]> : tensor<2xi64>
   %0 = nn.constant dense<[1, 384]> : tensor<2xi64>
   // CHECK: nn.constant dense<1.000000e+00> : tensor<f32>
