@@ -1,0 +1,106 @@
+// RUN: heddle-opt %s | FileCheck %s
+// RUN: heddle-opt %s --mlir-print-op-generic | heddle-opt | FileCheck %s
+
+// Every root prints as it was read, also by way of the generic form.
+
+// CHECK-LABEL: kernel.func @map(
+kernel.func @map(%x: tensor<?x384xf32> {kernel.dims = array<i64: 0>}, %rows: index)
+    -> (tensor<?x384xf32> {kernel.dims = array<i64: 0>}) {
+  // CHECK: kernel.map sizes(%{{.*}}) bounds(#{{.*}}) ins(%{{.*}} : tensor<?x384xf32>)
+  %y = kernel.map sizes(%rows) bounds(affine_map<()[s0] -> (s0, 384)>) ins(%x : tensor<?x384xf32>)
+      attributes {indexing_maps = [affine_map<(d0, d1)[s0] -> (d0, d1)>, affine_map<(d0, d1)[s0] -> (d0, d1)>]} {
+  ^bb0(%e: f32):
+    %two = arith.constant 2.0 : f32
+    %r = arith.mulf %e, %two : f32
+    kernel.yield %r : f32
+  } : tensor<?x384xf32>
+  kernel.return %y : tensor<?x384xf32>
+}
+
+// CHECK-LABEL: kernel.func @gather(
+kernel.func @gather(%ids: tensor<?xi64> {kernel.dims = array<i64: 0>}, %table: tensor<10x4xf32>, %n: index)
+    -> (tensor<?x4xf32> {kernel.dims = array<i64: 0>}) {
+  %y = kernel.map sizes(%n) bounds(affine_map<()[s0] -> (s0, 4)>) ins(%ids : tensor<?xi64>)
+      attributes {indexing_maps = [affine_map<(d0, d1)[s0] -> (d0)>, affine_map<(d0, d1)[s0] -> (d0, d1)>]} {
+  ^bb0(%id: i64):
+    // CHECK: %[[COLUMN:.*]] = kernel.index 1
+    %column = kernel.index 1
+    // CHECK: kernel.gather %{{.*}}[%{{.*}}, %[[COLUMN]]] {site = 0 : i64} : tensor<10x4xf32>, i64, index -> f32
+    %e = kernel.gather %table[%id, %column] {site = 0 : i64} : tensor<10x4xf32>, i64, index -> f32
+    kernel.yield %e : f32
+  } : tensor<?x4xf32>
+  kernel.return %y : tensor<?x4xf32>
+}
+
+// CHECK-LABEL: kernel.func @reduce(
+kernel.func @reduce(%x: tensor<8x4xf32>, %c: tensor<4xf32>) -> tensor<4xf32> {
+  // CHECK: kernel.reduce bounds(#{{.*}}) ins(%{{.*}}, %{{.*}} : tensor<8x4xf32>, tensor<4xf32>)
+  // CHECK-SAME: combiners = [#kernel.combiner<sum>]
+  %y = kernel.reduce bounds(affine_map<() -> (8, 4)>) ins(%x, %c : tensor<8x4xf32>, tensor<4xf32>)
+      attributes {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d1)>,
+                                   affine_map<(d0, d1) -> (d1)>],
+                  reduction_loops = array<i64: 0>, input_count = 1 : i64, combiners = [#kernel.combiner<sum>]} body {
+  ^bb0(%e: f32):
+    kernel.yield %e : f32
+  } finish {
+  ^bb0(%sum: f32, %capture: f32):
+    %r = arith.divf %sum, %capture : f32
+    kernel.yield %r : f32
+  } : tensor<4xf32>
+  kernel.return %y : tensor<4xf32>
+}
+
+// CHECK-LABEL: kernel.func @rowwise(
+kernel.func @rowwise(%x: tensor<8x4xf32>) -> tensor<8x4xf32> {
+  // CHECK: kernel.rowwise
+  %y = kernel.rowwise bounds(affine_map<() -> (8, 4)>) ins(%x : tensor<8x4xf32>)
+      attributes {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>],
+                  combiners = [#kernel.combiner<maximum>]} regions {
+  ^bb0(%e: f32):
+    kernel.yield %e : f32
+  }, {
+  ^bb0(%e: f32, %max: f32):
+    %r = arith.subf %e, %max : f32
+    kernel.yield %r : f32
+  } : tensor<8x4xf32>
+  kernel.return %y : tensor<8x4xf32>
+}
+
+// CHECK-LABEL: kernel.func @contract(
+// CHECK-SAME: attributes {kernel.config = #kernel.lowering_config<{row_tile = 8 : i64}>}
+kernel.func @contract(%x: tensor<?x8xf32> {kernel.dims = array<i64: 0>}, %w: tensor<2x8x16xf32>, %rows: index)
+    -> (tensor<?x20xf32> {kernel.dims = array<i64: 0>})
+    attributes {kernel.config = #kernel.lowering_config<{row_tile = 8 : i64}>} {
+  // CHECK: kernel.contract sizes(%{{.*}}) {{.*}}packed_rhs = 20 : i64
+  %y = kernel.contract sizes(%rows) bounds(affine_map<()[s0] -> (s0, 20, 8)>)
+      ins(%x, %w : tensor<?x8xf32>, tensor<2x8x16xf32>)
+      attributes {indexing_maps = [affine_map<(m, n, k)[s0] -> (m, k)>, affine_map<(m, n, k)[s0] -> (0, 0, 0)>,
+                                   affine_map<(m, n, k)[s0] -> (m, n)>], packed_rhs = 20 : i64} epilogue {
+  ^bb0(%acc: f32):
+    kernel.yield %acc : f32
+  } : tensor<?x20xf32>
+  kernel.return %y : tensor<?x20xf32>
+}
+
+// CHECK-LABEL: kernel.func @attention(
+kernel.func @attention(%q: tensor<2x6x3x8xf32>, %k: tensor<2x5x1x8xf32>, %v: tensor<2x5x1x4xf32>)
+    -> tensor<2x6x3x4xf32> {
+  // CHECK: kernel.attention
+  // CHECK: kernel.index 4
+  %o = kernel.attention bounds(affine_map<() -> (2, 1, 3, 6, 5, 8, 4)>)
+      ins(%q, %k, %v : tensor<2x6x3x8xf32>, tensor<2x5x1x8xf32>, tensor<2x5x1x4xf32>)
+      attributes {indexing_maps = [affine_map<(b, g, r, m, n, d, e) -> (b, m, g * 3 + r, d)>,
+                                   affine_map<(b, g, r, m, n, d, e) -> (b, n, g, d)>,
+                                   affine_map<(b, g, r, m, n, d, e) -> (b, n, g, e)>,
+                                   affine_map<(b, g, r, m, n, d, e) -> (b, m, g * 3 + r, e)>],
+                  scale = 0.125 : f32, fully_masked = "zero"} score {
+  ^bb0(%s: f32):
+    kernel.yield %s : f32
+  } mask {
+    %m = kernel.index 3
+    %n = kernel.index 4
+    %seen = arith.cmpi ule, %n, %m : index
+    kernel.yield %seen : i1
+  } : tensor<2x6x3x4xf32>
+  kernel.return %o : tensor<2x6x3x4xf32>
+}
