@@ -59,8 +59,9 @@ private:
   friend class ShapeAnalyzer;
 
   ShapeContext context;
-  llvm::DenseMap<mlir::Value, llvm::SmallVector<ShapeExpr, 4>> dims;
-  llvm::DenseMap<mlir::Value, llvm::SmallVector<ShapeExpr, 4>> elements;
+  // Vectors without inline storage: views of them are held while a growing map moves its entries.
+  llvm::DenseMap<mlir::Value, llvm::SmallVector<ShapeExpr, 0>> dims;
+  llvm::DenseMap<mlir::Value, llvm::SmallVector<ShapeExpr, 0>> elements;
   std::vector<ShapeCheck> checks;
 };
 
