@@ -29,7 +29,8 @@ bool memory_block::reserve(size_t bytes) {
   // Half the address space is no size that any sum below could wrap at.
   if (bytes > SIZE_MAX / 2)
     return false;
-  const bool huge = bytes >= 2 * huge_page_bytes;
+  // From half a huge page on, the rounding costs less than the faults and TLB entries of small pages.
+  const bool huge = bytes >= huge_page_bytes / 2;
   const size_t alignment = huge ? huge_page_bytes : HEDDLE_BUFFER_ALIGNMENT;
   const size_t size = align_up(bytes == 0 ? 1 : bytes, alignment);
   data_ = static_cast<std::byte *>(std::aligned_alloc(alignment, size));
