@@ -71,8 +71,8 @@ FailureOr<EntryType> readResultType(const ::onnx::ValueInfoProto &output, Value 
 
 DimensionNames::DimensionNames(const std::vector<const ::onnx::ValueInfoProto *> &inputs,
                                const std::vector<const ::onnx::ValueInfoProto *> &outputs) {
-  for (const auto &list : {inputs, outputs})
-    for (const ::onnx::ValueInfoProto *info : list)
+  for (const auto *list : {&inputs, &outputs})
+    for (const ::onnx::ValueInfoProto *info : *list)
       for (const ::onnx::TensorShapeProto::Dimension &dim : info->type().tensor_type().shape().dim())
         used.insert(dim.dim_param());
 }

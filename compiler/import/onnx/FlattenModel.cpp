@@ -117,6 +117,9 @@ void Flattener::readBoundary() {
   }
   for (const ::onnx::ValueInfoProto &output : graph.output())
     model.outputs.push_back(&output);
+  for (const auto *list : {&graph.input(), &graph.value_info()})
+    for (const ::onnx::ValueInfoProto &info : *list)
+      model.declaredTypes[info.name()] = &info.type();
 }
 
 FailureOr<Model> Flattener::run() {

@@ -4,6 +4,7 @@
 
 #include "compiler/import/onnx/ImportOnnx.h"
 
+#include "compiler/import/onnx/CheckSupport.h"
 #include "compiler/import/onnx/EntryTypes.h"
 #include "compiler/import/onnx/FlattenModel.h"
 #include "compiler/import/onnx/NodeContext.h"
@@ -12,8 +13,6 @@
 #include "dialects/nn/NnDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
-
-#include <map>
 
 using namespace mlir;
 
@@ -39,7 +38,9 @@ private:
   LogicalResult addOutputs(func::FuncOp function);
   LogicalResult importNodes();
   LogicalResult importNode(const Node &node);
+  FailureOr<llvm::SmallVector<Value>> collectInputs(const Node &node);
   FailureOr<Value> findValue(const std::string &name);
+  LogicalResult reportMissing(const std::string &name, const llvm::Twine &reader, const llvm::Twine &description);
 
   OpBuilder builder;
   const ModelFile &file;
@@ -128,39 +129,53 @@ LogicalResult Importer::importNodes() {
   return success(errors.empty());
 }
 
-LogicalResult Importer::importNode(const Node &node) {
+/// Reports why |reader| can't have the tensor |name|, unless that has been said already.
+LogicalResult Importer::reportMissing(const std::string &name, const llvm::Twine &reader,
+                                      const llvm::Twine &description) {
+  std::string reason = missing.lookup(name);
+  return reason.empty() ? failure()
+                        : errors.add({ErrorCode::H0202, (reader + reason).str(),
+                                      ("in " + file.getName() + description).str(), ""});
+}
+
+FailureOr<llvm::SmallVector<Value>> Importer::collectInputs(const Node &node) {
   llvm::SmallVector<Value> inputs;
   for (const std::string &name : node.inputs) {
-    inputs.push_back({});
-    if (name.empty())
-      continue;
-    FailureOr<Value> value = findValue(name);
-    if (succeeded(value)) {
-      inputs.back() = *value;
-      continue;
-    }
-    std::string reason = missing.lookup(name);
-    if (reason.empty())
-      return failure();
-    return errors.add({ErrorCode::H0202, "node '" + node.name + "': it reads '" + name + "', " + reason,
-                       ("in " + file.getName() + ", op " + describeOp(node)).str(), ""});
+    FailureOr<Value> value = name.empty() ? Value() : findValue(name);
+    if (failed(value))
+      return reportMissing(name, "node '" + llvm::Twine(node.name) + "': it reads '" + name + "', ",
+                           ", op " + describeOp(node));
+    inputs.push_back(*value);
   }
+  // Inputs left out at the end are as good as never mentioned.
   while (!inputs.empty() && !inputs.back())
     inputs.pop_back();
-  current = node.name;
-  currentDescription = describeNode(node, inputs);
+  return inputs;
+}
 
+/// Whether |node| has as many inputs as its operator wants.
+static LogicalResult checkInputs(const OpRow &row, NodeContext &node) {
+  bool isComplete = llvm::all_of(llvm::seq(row.minInputs), [&](unsigned i) { return node.getInput(i) != Value(); });
+  if (isComplete && node.getNumInputs() <= row.maxInputs)
+    return success();
+  std::string wanted = std::to_string(row.minInputs);
+  if (row.maxInputs != row.minInputs)
+    wanted += row.maxInputs == kVariadic ? " or more" : " to " + std::to_string(row.maxInputs);
+  bool isOneAbsent = !isComplete && node.getNumInputs() >= row.minInputs;
+  return node.malformed("the operator has " + wanted + " inputs, the node " + llvm::Twine(node.getNumInputs()) +
+                        (isOneAbsent ? ", one of them left out" : ""));
+}
+
+LogicalResult Importer::importNode(const Node &node) {
+  FailureOr<llvm::SmallVector<Value>> inputs = collectInputs(node);
+  if (failed(inputs))
+    return failure();
+  current = node.name;
+  currentDescription = describeNode(node, *inputs);
+  // checkSupport has seen to it that there is a row.
   const OpRow &row = *findOp(node.domain, node.type);
-  NodeContext context(node, inputs, builder, reader, file.getName(), errors);
-  bool isComplete = llvm::all_of(llvm::seq(row.minInputs), [&](unsigned i) { return context.getInput(i) != Value(); });
-  if (!isComplete || inputs.size() > row.maxInputs)
-    return context.malformed("the operator has " + llvm::Twine(row.minInputs) +
-                             (row.maxInputs == kVariadic       ? " or more"
-                              : row.maxInputs != row.minInputs ? " to " + std::to_string(row.maxInputs)
-                                                               : "") +
-                             " inputs, the node " + llvm::Twine(inputs.size()) +
-                             (inputs.size() >= row.minInputs && !isComplete ? ", one of them left out" : ""));
-  if (failed(row.build(context)) || failed(context.finish()))
+  NodeContext context(node, *inputs, builder, reader, file.getName(), errors);
+  if (failed(checkInputs(row, context)) || failed(row.build(context)) || failed(context.finish()))
     return failure();
   for (auto [index, name] : llvm::enumerate(node.outputs)) {
     if (name.empty())
@@ -179,12 +194,8 @@ LogicalResult Importer::addOutputs(func::FuncOp function) {
   for (const ::onnx::ValueInfoProto *output : model.outputs) {
     current = currentDescription = "";
     FailureOr<Value> value = findValue(output->name());
-    if (failed(value)) {
-      std::string reason = missing.lookup(output->name());
-      return reason.empty() ? failure()
-                            : errors.add({ErrorCode::H0202, "output '" + output->name() + "' is " + reason,
-                                          ("in " + file.getName()).str(), ""});
-    }
+    if (failed(value))
+      return reportMissing(output->name(), "output '" + llvm::Twine(output->name()) + "' is ", "");
     FailureOr<EntryType> type = readResultType(*output, *value, file.getName(), errors);
     if (failed(type))
       return failure();
@@ -196,53 +207,6 @@ LogicalResult Importer::addOutputs(func::FuncOp function) {
       builder.getFunctionType(function.getFunctionType().getInputs(), ValueRange(results).getTypes()));
   function.setResAttrsAttr(builder.getArrayAttr(attributes));
   return success();
-}
-
-/// What to do about an operator that isn't in the table.
-llvm::StringRef getRemedy(const Node &node) {
-  if (node.domain == "com.microsoft")
-    return "this operator comes from onnxruntime's optimiser: give the model that it was made from";
-  if (node.type == "NonZero" || node.type == "Unique" || node.type == "Compress")
-    return "the size of its result depends on values, which no compiled program can plan for: replace it by a mask";
-  if (node.type == "If" || node.type == "Loop" || node.type == "Scan")
-    return "export the model without control flow, for instance with torch.onnx.export(dynamo=True)";
-  if (node.type == "Attention" || node.type == "RotaryEmbedding")
-    return "export the model with opset 22 or lower: the operator is then written in basic ones";
-  return "export the model with another opset or exporter, or write the operator in basic ones";
-}
-
-/// The first reason why the table can't import |node|; empty where it can.
-std::string findObstacle(const Node &node) {
-  const OpRow *row = findOp(node.domain, node.type);
-  if (!row)
-    return "is not supported";
-  if (node.opset < row->since)
-    return "is not supported in opset " + std::to_string(node.opset) + ", only since " + std::to_string(row->since);
-  if (node.domain.empty() && node.opset > kNewestOpset)
-    return "is not supported in opset " + std::to_string(node.opset) + ", only up to " + std::to_string(kNewestOpset);
-  return "";
-}
-
-/// Lists the operators that the table lacks, one error for each with all nodes counted and the first of them named.
-LogicalResult checkSupport(const Model &model, llvm::StringRef file, ErrorList &errors) {
-  std::map<std::string, llvm::SmallVector<const Node *>> groups;
-  for (const Node &node : model.nodes)
-    if (!findObstacle(node).empty())
-      groups[describeOp(node)].push_back(&node);
-  for (const auto &[op, nodes] : groups) {
-    constexpr size_t kShown = 3;
-    std::string names;
-    for (const Node *node : llvm::ArrayRef(nodes).take_front(kShown))
-      names += (names.empty() ? "'" : ", '") + node->name + "'";
-    const Node &first = *nodes.front();
-    std::string domain = first.domain.empty() ? "" : " of domain '" + first.domain + "'";
-    (void)errors.add({ErrorCode::H0201,
-                      "operator " + first.type + domain + " " + findObstacle(first) + ": " +
-                          std::to_string(nodes.size()) + (nodes.size() == 1 ? " node, " : " nodes, ") + names +
-                          (nodes.size() > kShown ? ", ..." : ""),
-                      ("in " + file + ", op " + op).str(), getRemedy(first).str()});
-  }
-  return success(groups.empty());
 }
 
 /// Parses the skeleton; what isn't a model is reported as what it is.

@@ -96,13 +96,13 @@ LogicalResult buildOneHot(NodeContext &node) {
   Type i64 = node.getBuilder().getI64Type();
   int64_t axis = node.normalizeAxis(node.getInt("axis", -1), node.getRank(0) + 1);
   // Indices and depth may be of any type of number, but mean integers.
-  auto asIndex = [&](Value value) {
-    Type element = cast<RankedTensorType>(value.getType()).getElementType();
-    return element.isSignlessInteger(64) || element.isSignlessInteger(32) ? value
-                                                                          : node.createValue<nn::CastOp>(value, i64);
+  auto asIndex = [&](unsigned index) {
+    Type element = node.getElementType(index);
+    bool isIndex = element.isSignlessInteger(64) || element.isSignlessInteger(32);
+    return isIndex ? node.getInput(index) : node.createValue<nn::CastOp>(node.getInput(index), i64);
   };
-  Value indices = asIndex(node.getInput(0));
-  Value depth = node.createAsScalar(asIndex(node.getInput(1)));
+  Value indices = asIndex(0);
+  Value depth = node.createAsScalar(asIndex(1));
   return node.emit<nn::OneHotOp>(indices, depth, node.getInput(2), axis);
 }
 

@@ -36,8 +36,8 @@ Rule ruleFor(Message message, unsigned field) {
       return drop;
     return field == 7 ? descend(Message::Graph) : field == 25 ? descend(Message::Function) : Rule();
   case Message::Graph:
-    // doc_string, value_info, quantization_annotation, metadata_props.
-    if (field == 10 || field == 13 || field == 14 || field == 16)
+    // doc_string, quantization_annotation, metadata_props.
+    if (field == 10 || field == 14 || field == 16)
       return drop;
     if (field == 1)
       return descend(Message::Node);

@@ -33,12 +33,21 @@ TEST(Refusal, ListsAllUnsupportedOperatorsAtOnce) {
   builder.node("NonZero", {"x"}, {"e"}, "four");
   EXPECT_EQ(error(builder),
             "error[H0201]: operator FooBar of domain 'com.acme' is not supported: 1 node, 'foo'\n"
-            "  in model.onnx, op FooBar (com.acme opset 3)\n"
+            "  in model.onnx, op FooBar (com.acme opset 3), inputs float[2]\n"
             "  help: export the model with another opset or exporter, or write the operator in basic ones\n"
             "error[H0201]: operator NonZero is not supported: 4 nodes, 'one', 'two', 'three', ...\n"
-            "  in model.onnx, op NonZero (opset 17)\n"
+            "  in model.onnx, op NonZero (opset 17), inputs float[2]\n"
             "  help: the size of its result depends on values, which no compiled program can plan for: replace it by a "
             "mask\n");
+}
+
+TEST(Refusal, ShowsTheShapesThatTheFileDeclares) {
+  ModelBuilder builder;
+  builder.input("x", {"batch", ""}).output("y");
+  builder.tensor("w", {3}).set_raw_data(std::string(12, '\0'));
+  builder.node("Abs", {"x"}, {"a"});
+  builder.node("NonZero", {"x", "w", "", "a"}, {"y"}, "n");
+  EXPECT_THAT(error(builder), HasSubstr("inputs float[batch,?], float[3], absent, of unknown shape\n"));
 }
 
 TEST(Refusal, NamesTheVersionsOfAnOperatorThatAreKnown) {
