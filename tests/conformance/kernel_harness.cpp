@@ -98,16 +98,26 @@ kernel::FuncOp kernel_module::func(const std::string &name) { return module_->lo
 // Running
 //===----------------------------------------------------------------------===//
 
-static int64_t evaluate(AffineMap map, const std::vector<int64_t> &sizes, MLIRContext *context) {
-  SmallVector<Attribute> operands, results;
-  for (int64_t size : sizes)
-    operands.push_back(IntegerAttr::get(IndexType::get(context), size));
+static int64_t evaluate(AffineMap map, const std::vector<int64_t> &sizes) {
   // Semi-affine maps don't fold as maps; with constants for symbols their expressions do.
   SmallVector<AffineExpr> symbols;
   for (int64_t size : sizes)
-    symbols.push_back(getAffineConstantExpr(size, context));
+    symbols.push_back(getAffineConstantExpr(size, map.getContext()));
   AffineExpr value = simplifyAffineExpr(map.getResult(0).replaceSymbols(symbols), 0, 0);
   return cast<AffineConstantExpr>(value).getValue();
+}
+
+heddle_kernel_fn_t kernel_module::entry(const std::string &name) {
+  return reinterpret_cast<heddle_kernel_fn_t>(code_ + addresses_[name]);
+}
+
+work_counts kernel_module::count_work(const std::string &name, const std::vector<int64_t> &sizes) {
+  auto shape = target_->getWorkShape(func(name));
+  if (failed(shape)) {
+    ADD_FAILURE() << "no work shape for " << name;
+    return {0, 1, 0};
+  }
+  return {evaluate(shape->grid, sizes), evaluate(shape->grain, sizes), evaluate(shape->scratch, sizes)};
 }
 
 kernel_result kernel_module::run(const std::string &name, const std::vector<host_tensor> &inputs,
@@ -128,20 +138,15 @@ kernel_result kernel_module::run(const std::string &name, const std::vector<host
     std::memset(buffers.back()->data(), 0x7f, result.outputs.back().bytes.size());
     bindings.push_back(buffers.back()->data());
   }
-  auto shape = target_->getWorkShape(function);
-  if (failed(shape)) {
-    ADD_FAILURE() << "no work shape for " << name;
-    return result;
-  }
-  int64_t items = evaluate(shape->grid, sizes, &context_), scratch_bytes = evaluate(shape->scratch, sizes, &context_);
-  EXPECT_GE(evaluate(shape->grain, sizes, &context_), 1);
-  guarded_buffer scratch(round_up(scratch_bytes, HEDDLE_BUFFER_ALIGNMENT));
+  work_counts work = count_work(name, sizes);
+  EXPECT_GE(work.grain, 1);
+  guarded_buffer scratch(round_up(work.scratch_bytes, HEDDLE_BUFFER_ALIGNMENT));
   heddle_error_record_t record = {-1, -1, -1};
   heddle_dispatch_t dispatch = {bindings.data(), sizes.data(), &record};
-  auto kernel = reinterpret_cast<heddle_kernel_fn_t>(code_ + addresses_[name]);
-  int64_t step = items_per_call > 0 ? items_per_call : std::max<int64_t>(items, 1);
-  for (int64_t end = items; end > 0; end -= step) {
-    std::memset(scratch.data(), 0xff, scratch_bytes);
+  heddle_kernel_fn_t kernel = entry(name);
+  int64_t step = items_per_call > 0 ? items_per_call : std::max<int64_t>(work.items, 1);
+  for (int64_t end = work.items; end > 0; end -= step) {
+    std::memset(scratch.data(), 0xff, work.scratch_bytes);
     int32_t code = kernel(&dispatch, std::max<int64_t>(0, end - step), end, scratch.data());
     if (code == HEDDLE_KERNEL_OK)
       continue;

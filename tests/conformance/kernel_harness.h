@@ -33,6 +33,11 @@ private:
   size_t page_bytes_ = 0;
 };
 
+/// A WorkShape at given sizes.
+struct work_counts {
+  int64_t items, grain, scratch_bytes;
+};
+
 class kernel_module {
 public:
   /// Compiles all kernels in |text| for |target| ("cpu:x86-64-v3"). Fails the test and returns null on error.
@@ -43,6 +48,10 @@ public:
   /// Runs a kernel; |items_per_call| items at a time, last items first (0: all at once).
   kernel_result run(const std::string &name, const std::vector<host_tensor> &inputs, const std::vector<int64_t> &sizes,
                     int64_t items_per_call = 0);
+  /// Entry of a kernel, valid while this lives.
+  heddle_kernel_fn_t entry(const std::string &name);
+  /// How its work is shared out under |sizes|.
+  work_counts count_work(const std::string &name, const std::vector<int64_t> &sizes);
   const KernelImage &image() const { return image_; }
 
 private:

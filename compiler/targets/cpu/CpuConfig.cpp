@@ -8,7 +8,11 @@
 // as two on AVX2.
 //
 //   AVX2, 16 registers of 8:      6 x 16 = 12 accumulators + 2 + 1. 6 x 16 spills nothing; 3 x 32 and 7 x 16 do.
-//   AVX-512, 32 registers of 16:  4 x 64 = 16 + 4 + 1;  8 x 48 = 24 + 3 + 1;  8 x 32 = 16 + 2 + 1.
+//   AVX-512, 32 registers of 16:  8 x 48 = 24 + 3 + 1;  4 x 64 = 16 + 4 + 1;  8 x 32 = 16 + 2 + 1.
+//
+// Panels come from the L2 cache: a tile of R rows reads 4 / R bytes of them per multiply-add. Where a core starts two
+// 512-bit multiply-adds per cycle (Zen 5), 4 x 64 asks for 32 bytes per cycle and 8 x 48 for 16; with one per cycle
+// (Zen 4) the two are equal. So 8 x 48 comes first.
 //
 // row_tile is at most 8: the rows of the left side lie one stride apart, and with a stride that is a multiple of 4 KiB
 // all of them fall into one set of an 8-way L1 cache.
@@ -32,10 +36,10 @@ ContractTile selectWideTile(std::optional<int64_t> columns) {
   if (!columns)
     return {8, 2};
   int64_t panels = llvm::divideCeil(*columns, kLanes);
-  if (panels % 4 == 0)
-    return {4, 4};
   if (panels % 3 == 0)
     return {8, 3};
+  if (panels % 4 == 0)
+    return {4, 4};
   return panels == 1 ? ContractTile{8, 1} : ContractTile{8, 2};
 }
 

@@ -42,14 +42,20 @@ llvm::Expected<std::unique_ptr<Target>> CpuTarget::parse(StringRef variant) {
   if (!llvm::is_contained(names, cpu))
     return error("unknown CPU '" + Twine(variant) + "'" + didYouMean(variant, names));
 
-  SmallVector<StringRef> implied;
-  llvm::X86::getFeaturesForCPU(cpu, implied);
+  // LLVM's lists leave out what other features imply: x86-64-v4 has avx512bw, and so avx512f.
+  SmallVector<StringRef> listed;
+  llvm::X86::getFeaturesForCPU(cpu, listed);
+  llvm::StringMap<bool> known;
+  for (StringRef feature : listed) {
+    known[feature] = true;
+    llvm::X86::updateImpliedFeatures(feature, /*Enabled=*/true, known);
+  }
   std::unique_ptr<CpuTarget> target(new CpuTarget);
   llvm::StringMap<bool> host;
   if (variant.empty())
     host = llvm::sys::getHostCPUFeatures();
   for (StringRef feature : kUsedFeatures)
-    if (llvm::is_contained(implied, feature) && (!variant.empty() || host.lookup(feature)))
+    if (known.lookup(feature) && (!variant.empty() || host.lookup(feature)))
       target->features.push_back(feature.str());
   target->name = "cpu:" + cpu;
   target->tuneCpu = cpu;

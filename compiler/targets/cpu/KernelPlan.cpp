@@ -102,6 +102,8 @@ LogicalResult KernelPlan::readOperands() {
 
 FailureOr<KernelPlan> KernelPlan::create(kernel::FuncOp func) {
   KernelPlan plan(func);
+  if (!isa<kernel::MapOp, kernel::RowwiseOp, kernel::ReduceOp, kernel::ContractOp>(plan.root))
+    return plan.root->emitOpError("has no code generator on this target");
   if (!plan.config)
     return func.emitOpError("expects kernel.config; run cpu-select-lowering-config first");
   if (failed(plan.readOperands()))
@@ -269,8 +271,6 @@ LogicalResult KernelPlan::planContract() {
   contract.rowsPerItem = config.getInteger(config::kRowsPerItem);
   contract.copyLhs = nest.accesses[0].isIrregularIn(k);
   vectorLoop = n;
-  if (!contract.packedRhs && nest.accesses[1].uses(m))
-    return op.emitOpError("expects a right side that doesn't depend on the row loop");
 
   for (unsigned loop = 0; loop < m; ++loop)
     items.digits.push_back(toExpr(nest.bounds[loop]));

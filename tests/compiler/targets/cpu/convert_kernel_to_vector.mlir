@@ -1,0 +1,132 @@
+// RUN: heddle-opt %s --cpu-select-lowering-config=target=cpu:x86-64-v4 --cpu-convert-kernel-to-vector --canonicalize --cse --split-input-file | FileCheck %s
+
+// Both loops lie flat in every operand: one loop of chunks, whole vectors first, then the masked tail.
+// CHECK-DAG: #[[GRID:.*]] = affine_map<()[s0, s1] -> ((s1 * s0) ceildiv 4096)>
+// CHECK-LABEL: func.func @runs_flat
+// CHECK-SAME: %[[X:[^:]*]]: memref<1xf32> {llvm.noalias}, %{{[^:]*}}: memref<1xf32> {llvm.noalias}
+// CHECK-SAME: cpu.grid = #[[GRID]]
+// CHECK: memref.reinterpret_cast %[[X]]
+// CHECK: scf.for
+// CHECK:   scf.for
+// CHECK:     %[[V:.*]] = vector.load
+// CHECK:     %[[D:.*]] = arith.addf %[[V]], %[[V]] : vector<16xf32>
+// CHECK:     vector.store %[[D]]
+// CHECK:   scf.if
+// CHECK:     vector.create_mask
+// CHECK:     vector.maskedload
+// CHECK:     vector.maskedstore
+// CHECK-NOT: kernel.
+kernel.func @runs_flat(%x: tensor<?x?xf32> {kernel.dims = array<i64: 0, 1>}, %a: index, %b: index)
+    -> (tensor<?x?xf32> {kernel.dims = array<i64: 0, 1>}) {
+  %y = kernel.map sizes(%a, %b) bounds(affine_map<()[s0, s1] -> (s0, s1)>) ins(%x : tensor<?x?xf32>)
+      attributes {indexing_maps = [affine_map<(i, j)[s0, s1] -> (i, j)>, affine_map<(i, j)[s0, s1] -> (i, j)>]} {
+  ^bb0(%e: f32):
+    %d = arith.addf %e, %e : f32
+    kernel.yield %d : f32
+  } : tensor<?x?xf32>
+  kernel.return %y : tensor<?x?xf32>
+}
+
+// -----
+
+// A row that is a multiple of 16 has no tail, an id that is the same in all lanes is checked once for its row.
+// CHECK-LABEL: func.func @checks_an_id_once_per_vector
+// CHECK: memref.alloca() : memref<i32>
+// CHECK: scf.for
+// CHECK:   scf.if
+// CHECK:     %[[ID:.*]] = memref.load %{{.*}} : memref<?xi64>
+// CHECK:     %[[NEGATIVE:.*]] = arith.cmpi slt, %[[ID]]
+// CHECK:     arith.select %[[NEGATIVE]]
+// CHECK:     %[[OUTSIDE:.*]] = arith.cmpi uge
+// CHECK:     scf.if %[[OUTSIDE]]
+// CHECK-NOT: vector.gather
+// CHECK:     vector.maskedload %{{.*}} : memref<?xf32>, vector<16xi1>, vector<16xf32> into vector<16xf32>
+// CHECK:     vector.store
+// CHECK-NOT: vector.create_mask
+kernel.func @checks_an_id_once_per_vector(%table: tensor<100x32xf32>, %ids: tensor<8xi64>) -> tensor<8x32xf32> {
+  %y = kernel.map bounds(affine_map<() -> (8, 32)>) ins(%ids : tensor<8xi64>)
+      attributes {indexing_maps = [affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i, j)>]} {
+  ^bb0(%id: i64):
+    %j = kernel.index 1
+    %e = kernel.gather %table[%id, %j] {site = 0 : i64} : tensor<100x32xf32>, i64, index -> f32
+    kernel.yield %e : f32
+  } : tensor<8x32xf32>
+  kernel.return %y : tensor<8x32xf32>
+}
+
+// -----
+
+// 4 x 64: sixteen accumulators stay in registers from the loop over k to the epilogue.
+// CHECK-LABEL: func.func @multiplies_in_tiles
+// CHECK: scf.for
+// CHECK:   %[[SUMS:.*]]:16 = scf.for
+// CHECK-COUNT-4: vector.load
+// CHECK: memref.load
+// CHECK: vector.broadcast
+// CHECK-COUNT-16: vector.fma
+// CHECK: scf.yield
+// CHECK: %[[B:.*]] = vector.load
+// CHECK: %[[R:.*]] = arith.addf %[[SUMS]]#0, %[[B]]
+// CHECK: vector.store %[[R]]
+// CHECK: scf.index_switch
+// CHECK: case 1
+// CHECK: case 3
+#x = affine_map<(m, n, k)[s0] -> (m, k)>
+#packed = affine_map<(m, n, k)[s0] -> (0, 0, 0)>
+#bias = affine_map<(m, n, k)[s0] -> (n)>
+#y = affine_map<(m, n, k)[s0] -> (m, n)>
+kernel.func @multiplies_in_tiles(
+    %x: tensor<?x32xf32> {kernel.dims = array<i64: 0>}, %w: tensor<4x32x16xf32>, %bias: tensor<64xf32>, %m: index)
+    -> (tensor<?x64xf32> {kernel.dims = array<i64: 0>}) {
+  %r = kernel.contract sizes(%m) bounds(affine_map<()[s0] -> (s0, 64, 32)>)
+      ins(%x, %w, %bias : tensor<?x32xf32>, tensor<4x32x16xf32>, tensor<64xf32>)
+      attributes {indexing_maps = [#x, #packed, #bias, #y], packed_rhs = 64 : i64} epilogue {
+  ^bb0(%acc: f32, %b: f32):
+    %s = arith.addf %acc, %b : f32
+    kernel.yield %s : f32
+  } : tensor<?x64xf32>
+  kernel.return %r : tensor<?x64xf32>
+}
+
+// -----
+
+// Keys lie along k: the panel is transposed into scratch, 16 by 16, which needs scratch of its depth.
+// CHECK-DAG: #[[SCRATCH:.*]] = affine_map<()[s0] -> (4096)>
+// CHECK-LABEL: func.func @packs_an_activation
+// CHECK-SAME: cpu.scratch = #[[SCRATCH]]
+// CHECK-COUNT-64: vector.shuffle
+// CHECK-COUNT-16: vector.store
+kernel.func @packs_an_activation(
+    %q: tensor<?x32xf32> {kernel.dims = array<i64: 0>}, %k: tensor<?x32xf32> {kernel.dims = array<i64: 0>}, %m: index)
+    -> (tensor<?x?xf32> {kernel.dims = array<i64: 0, 0>}) {
+  %r = kernel.contract sizes(%m) bounds(affine_map<()[s0] -> (s0, s0, 32)>)
+      ins(%q, %k : tensor<?x32xf32>, tensor<?x32xf32>)
+      attributes {indexing_maps = [affine_map<(m, n, k)[s0] -> (m, k)>, affine_map<(m, n, k)[s0] -> (n, k)>,
+                                   affine_map<(m, n, k)[s0] -> (m, n)>]} epilogue {
+  ^bb0(%acc: f32):
+    kernel.yield %acc : f32
+  } : tensor<?x?xf32>
+  kernel.return %r : tensor<?x?xf32>
+}
+
+// -----
+
+// Four accumulators along the row, merged in one fixed tree.
+// CHECK-LABEL: func.func @reduces_a_row
+// CHECK: %[[SUMS:.*]]:4 = scf.for
+// CHECK-COUNT-4: arith.addf %{{.*}} : vector<16xf32>
+// CHECK: arith.addf %[[SUMS]]#0, %[[SUMS]]#1
+// CHECK: vector.shuffle
+// CHECK: vector.extract
+kernel.func @reduces_a_row(%x: tensor<8x128xf32>) -> tensor<8xf32> {
+  %r = kernel.reduce bounds(affine_map<() -> (8, 128)>) ins(%x : tensor<8x128xf32>)
+      attributes {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>],
+                  reduction_loops = array<i64: 1>, input_count = 1 : i64, combiners = [#kernel.combiner<sum>]} body {
+  ^bb0(%e: f32):
+    kernel.yield %e : f32
+  } finish {
+  ^bb0(%acc: f32):
+    kernel.yield %acc : f32
+  } : tensor<8xf32>
+  kernel.return %r : tensor<8xf32>
+}

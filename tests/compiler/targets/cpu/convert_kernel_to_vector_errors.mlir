@@ -1,0 +1,117 @@
+// RUN: heddle-opt %s --cpu-convert-kernel-to-vector --split-input-file --verify-diagnostics
+
+// expected-error @+1 {{expects kernel.config; run cpu-select-lowering-config first}}
+kernel.func @without_config(%x: tensor<64xf32>) -> tensor<64xf32> {
+  %r = kernel.map bounds(affine_map<() -> (64)>) ins(%x : tensor<64xf32>)
+      attributes {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>]} {
+  ^bb0(%e: f32):
+    kernel.yield %e : f32
+  } : tensor<64xf32>
+  kernel.return %r : tensor<64xf32>
+}
+
+// -----
+
+#config = #kernel.lowering_config<{elements_per_item = 4096 : i64, grain_work = 16384 : i64}>
+kernel.func @without_expansion(%x: tensor<64xf32>) -> tensor<64xf32> attributes {kernel.config = #config} {
+  %r = kernel.map bounds(affine_map<() -> (64)>) ins(%x : tensor<64xf32>)
+      attributes {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>]} {
+  ^bb0(%e: f32):
+    // expected-error @+1 {{has no expansion on this target}}
+    %c = math.cbrt %e : f32
+    kernel.yield %c : f32
+  } : tensor<64xf32>
+  kernel.return %r : tensor<64xf32>
+}
+
+// -----
+
+#config = #kernel.lowering_config<{elements_per_item = 4096 : i64, grain_work = 16384 : i64}>
+kernel.func @narrow_math(%x: tensor<64xf16>) -> tensor<64xf16> attributes {kernel.config = #config} {
+  %r = kernel.map bounds(affine_map<() -> (64)>) ins(%x : tensor<64xf16>)
+      attributes {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>]} {
+  ^bb0(%e: f16):
+    // expected-error @+1 {{has no form on this target for elements of type 'f16'}}
+    %c = math.exp %e : f16
+    kernel.yield %c : f16
+  } : tensor<64xf16>
+  kernel.return %r : tensor<64xf16>
+}
+
+// -----
+
+#config = #kernel.lowering_config<{elements_per_item = 4096 : i64, grain_work = 16384 : i64}>
+kernel.func @control_flow(%x: tensor<64xf32>) -> tensor<64xf32> attributes {kernel.config = #config} {
+  %r = kernel.map bounds(affine_map<() -> (64)>) ins(%x : tensor<64xf32>)
+      attributes {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>]} {
+  ^bb0(%e: f32):
+    // expected-error @+1 {{has no form in a CPU kernel's scalar region}}
+    %c = tensor.from_elements %e : tensor<1xf32>
+    kernel.yield %e : f32
+  } : tensor<64xf32>
+  kernel.return %r : tensor<64xf32>
+}
+
+// -----
+
+#config = #kernel.lowering_config<{elements_per_item = 4096 : i64, grain_work = 16384 : i64}>
+kernel.func @value_from_outside(%x: tensor<64xf32>) -> tensor<64xf32> attributes {kernel.config = #config} {
+  %one = arith.constant 1.0 : f32
+  %r = kernel.map bounds(affine_map<() -> (64)>) ins(%x : tensor<64xf32>)
+      attributes {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>]} {
+  ^bb0(%e: f32):
+    // expected-error @+1 {{expects operands from its region or the kernel's size arguments}}
+    %c = arith.addf %e, %one : f32
+    kernel.yield %c : f32
+  } : tensor<64xf32>
+  kernel.return %r : tensor<64xf32>
+}
+
+// -----
+
+#config = #kernel.lowering_config<{elements_per_item = 4096 : i64, grain_work = 16384 : i64}>
+kernel.func @computed_size(%x: tensor<64xf32>) -> tensor<64xf32> attributes {kernel.config = #config} {
+  %n = arith.constant 64 : index
+  // expected-error @+1 {{expects its sizes to be arguments of the kernel.func}}
+  %r = kernel.map sizes(%n) bounds(affine_map<()[s0] -> (s0)>) ins(%x : tensor<64xf32>)
+      attributes {indexing_maps = [affine_map<(i)[s0] -> (i)>, affine_map<(i)[s0] -> (i)>]} {
+  ^bb0(%e: f32):
+    kernel.yield %e : f32
+  } : tensor<64xf32>
+  kernel.return %r : tensor<64xf32>
+}
+
+// -----
+
+#contract = #kernel.lowering_config<{row_tile = 6 : i64, column_vectors = 1 : i64, rows_per_item = 252 : i64}>
+kernel.func @double_factors(%x: tensor<8x8xf64>, %w: tensor<8x8xf64>) -> tensor<8x8xf32>
+    attributes {kernel.config = #contract} {
+  // expected-error @+1 {{expects f32 factors on this target, got 'f64'}}
+  %r = kernel.contract bounds(affine_map<() -> (8, 8, 8)>) ins(%x, %w : tensor<8x8xf64>, tensor<8x8xf64>)
+      attributes {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>,
+                                   affine_map<(m, n, k) -> (m, n)>]} epilogue {
+  ^bb0(%acc: f32):
+    kernel.yield %acc : f32
+  } : tensor<8x8xf32>
+  kernel.return %r : tensor<8x8xf32>
+}
+
+// -----
+
+#qkv = affine_map<(b, g, r, m, n, d, e) -> (m, d)>
+#k = affine_map<(b, g, r, m, n, d, e) -> (n, d)>
+#v = affine_map<(b, g, r, m, n, d, e) -> (n, e)>
+#o = affine_map<(b, g, r, m, n, d, e) -> (m, e)>
+kernel.func @attention(%q: tensor<8x16xf32>, %k: tensor<8x16xf32>, %v: tensor<8x16xf32>) -> tensor<8x16xf32> {
+  // expected-error @+1 {{has no code generator on this target}}
+  %r = kernel.attention bounds(affine_map<() -> (1, 1, 1, 8, 8, 16, 16)>)
+      ins(%q, %k, %v : tensor<8x16xf32>, tensor<8x16xf32>, tensor<8x16xf32>)
+      attributes {indexing_maps = [#qkv, #k, #v, #o], scale = 1.0 : f32, fully_masked = "literal"} score {
+  ^bb0(%s: f32):
+    kernel.yield %s : f32
+  } mask {
+    %true = arith.constant true
+    kernel.yield %true : i1
+  } : tensor<8x16xf32>
+  kernel.return %r : tensor<8x16xf32>
+}

@@ -1,0 +1,85 @@
+// Tiles come from the target's table alone, so both tables are tested on any machine.
+//
+// RUN: heddle-opt %s --cpu-select-lowering-config=target=cpu:x86-64-v3 | FileCheck %s --check-prefixes=CHECK,AVX2
+// RUN: heddle-opt %s --cpu-select-lowering-config=target=cpu:x86-64-v4 | FileCheck %s --check-prefixes=CHECK,AVX512
+// RUN: heddle-opt %s --cpu-select-lowering-config=target=cpu:znver3 | FileCheck %s --check-prefixes=CHECK,AVX2
+// RUN: heddle-opt %s --cpu-select-lowering-config=target=cpu:znver4 | FileCheck %s --check-prefixes=CHECK,AVX512
+
+#x = affine_map<(m, n, k)[s0] -> (m, k)>
+#packed = affine_map<(m, n, k)[s0] -> (0, 0, 0)>
+#y = affine_map<(m, n, k)[s0] -> (m, n)>
+
+// CHECK-LABEL: kernel.func @takes_three_panels_where_they_divide_the_columns
+// AVX2-SAME: branch_masks = 1 : i64, column_vectors = 1 : i64
+// AVX2-SAME: row_tile = 6 : i64, rows_per_item = 252 : i64, split_row_tail = 1 : i64
+// AVX512-SAME: branch_masks = 0 : i64, column_vectors = 3 : i64
+// AVX512-SAME: row_tile = 8 : i64, rows_per_item = 256 : i64, split_row_tail = 0 : i64
+kernel.func @takes_three_panels_where_they_divide_the_columns(
+    %x: tensor<?x64xf32> {kernel.dims = array<i64: 0>}, %w: tensor<24x64x16xf32>, %m: index)
+    -> (tensor<?x384xf32> {kernel.dims = array<i64: 0>}) {
+  %r = kernel.contract sizes(%m) bounds(affine_map<()[s0] -> (s0, 384, 64)>)
+      ins(%x, %w : tensor<?x64xf32>, tensor<24x64x16xf32>)
+      attributes {indexing_maps = [#x, #packed, #y], packed_rhs = 384 : i64} epilogue {
+  ^bb0(%acc: f32):
+    kernel.yield %acc : f32
+  } : tensor<?x384xf32>
+  kernel.return %r : tensor<?x384xf32>
+}
+
+// CHECK-LABEL: kernel.func @takes_four_panels_else
+// AVX2-SAME: column_vectors = 1 : i64
+// AVX512-SAME: column_vectors = 4 : i64
+// AVX512-SAME: row_tile = 4 : i64
+kernel.func @takes_four_panels_else(
+    %x: tensor<?x64xf32> {kernel.dims = array<i64: 0>}, %w: tensor<4x64x16xf32>, %m: index)
+    -> (tensor<?x64xf32> {kernel.dims = array<i64: 0>}) {
+  %r = kernel.contract sizes(%m) bounds(affine_map<()[s0] -> (s0, 64, 64)>)
+      ins(%x, %w : tensor<?x64xf32>, tensor<4x64x16xf32>)
+      attributes {indexing_maps = [#x, #packed, #y], packed_rhs = 64 : i64} epilogue {
+  ^bb0(%acc: f32):
+    kernel.yield %acc : f32
+  } : tensor<?x64xf32>
+  kernel.return %r : tensor<?x64xf32>
+}
+
+// CHECK-LABEL: kernel.func @takes_two_panels_for_columns_known_at_run_time
+// AVX2-SAME: column_vectors = 1 : i64
+// AVX512-SAME: column_vectors = 2 : i64
+// AVX512-SAME: row_tile = 8 : i64
+kernel.func @takes_two_panels_for_columns_known_at_run_time(
+    %q: tensor<?x32xf32> {kernel.dims = array<i64: 0>}, %k: tensor<?x32xf32> {kernel.dims = array<i64: 0>}, %m: index)
+    -> (tensor<?x?xf32> {kernel.dims = array<i64: 0, 0>}) {
+  %r = kernel.contract sizes(%m) bounds(affine_map<()[s0] -> (s0, s0, 32)>)
+      ins(%q, %k : tensor<?x32xf32>, tensor<?x32xf32>)
+      attributes {indexing_maps = [#x, affine_map<(m, n, k)[s0] -> (n, k)>, #y]} epilogue {
+  ^bb0(%acc: f32):
+    kernel.yield %acc : f32
+  } : tensor<?x?xf32>
+  kernel.return %r : tensor<?x?xf32>
+}
+
+// CHECK-LABEL: kernel.func @streams_elements
+// CHECK-SAME: #kernel.lowering_config<{elements_per_item = 4096 : i64, grain_work = 16384 : i64}>
+kernel.func @streams_elements(%x: tensor<64xf32>) -> tensor<64xf32> {
+  %r = kernel.map bounds(affine_map<() -> (64)>) ins(%x : tensor<64xf32>)
+      attributes {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>]} {
+  ^bb0(%e: f32):
+    kernel.yield %e : f32
+  } : tensor<64xf32>
+  kernel.return %r : tensor<64xf32>
+}
+
+// CHECK-LABEL: kernel.func @sums_in_four_chains
+// CHECK-SAME: #kernel.lowering_config<{accumulators = 4 : i64, grain_work = 16384 : i64, vectors_per_item = 4 : i64}>
+kernel.func @sums_in_four_chains(%x: tensor<8x64xf32>) -> tensor<8xf32> {
+  %r = kernel.reduce bounds(affine_map<() -> (8, 64)>) ins(%x : tensor<8x64xf32>)
+      attributes {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>],
+                  reduction_loops = array<i64: 1>, input_count = 1 : i64, combiners = [#kernel.combiner<sum>]} body {
+  ^bb0(%e: f32):
+    kernel.yield %e : f32
+  } finish {
+  ^bb0(%acc: f32):
+    kernel.yield %acc : f32
+  } : tensor<8xf32>
+  kernel.return %r : tensor<8xf32>
+}
