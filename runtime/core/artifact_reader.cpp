@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The frame of the file: header, versions, the FlatBuffer's bytes, checksums. table_reader.cpp reads what is in them.
+// The order of the checks is that of usefulness: what the file is, then its version, its length, and damage last.
 
 #include "runtime/core/artifact_reader.h"
 

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Opening, mapping and recognising files. Everything that a user may give by mistake is named here, because "bad magic"
+// helps nobody who forgot `git lfs pull`.
 
 #include "runtime/core/artifact_source.h"
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The table of element types, and single integers in and out of tensors of any integer type.
 
 #include "runtime/core/element_type.h"
 

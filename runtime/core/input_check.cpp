@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Messages and comparisons. Each message names the tensor, what was expected in the model's own names, and what came.
 
 #include "runtime/core/input_check.h"
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Through aligned_alloc, not mmap, so that sanitizers see every access past an end.
 
 #include "runtime/core/memory_block.h"
 

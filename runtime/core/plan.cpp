@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Reads every slot that a run will need, and checks each against what it is used for: the executor then only adds
+// offsets to addresses. What fails here and isn't the input's fault is the file's.
 
 #include "runtime/core/plan.h"
 

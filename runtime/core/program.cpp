@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Loading, from the options to a program that sessions can share, and the functions of the C API on it.
 
 #include "runtime/core/program.h"
 

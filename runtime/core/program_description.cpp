@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Fills the arrays of heddle_program_info_t. All strings stay where they are, in the artifact's tables.
 
 #include "runtime/core/program_description.h"
 

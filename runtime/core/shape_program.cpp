@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The interpreter of the shape program: some hundred instructions for a model, evaluated once per new shape.
 
 #include "runtime/core/shape_program.h"
 

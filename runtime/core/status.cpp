@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The object behind heddle_status_t, and the kind of failure that each error code stands for.
 
 #include "runtime/core/status.h"
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The artifact's order decides which target is best; this only leaves out what can't run here, and says why.
 
 #include "runtime/core/target_selection.h"
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Shapes are checked once, when a tensor is made: everything later relies on sizes that don't overflow.
 
 #include "runtime/core/tensor.h"
 

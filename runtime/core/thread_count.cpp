@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The affinity mask says which CPUs the process may use, the cgroup how much of them: a container on a large machine
+// often sees all CPUs but may use the time of two.
 
 #include "runtime/core/thread_count.h"
 

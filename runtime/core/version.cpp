@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// One version, that of the header, which a test compares with the build's.
 
 #include <heddle/heddle.h>
 

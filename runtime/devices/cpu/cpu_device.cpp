@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The driver's side: code and constants, made ready once and then shared by all sessions of a program.
 
 #include "runtime/devices/cpu/cpu_device.h"
 

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The walk over a run's steps. Nothing is checked here that the reader or the plan has checked: between two dispatches
+// stand some additions, the thread pool's handover, and for an observer two clock reads.
 
 #include "runtime/devices/cpu/cpu_executor.h"
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Kernels know numbers, the artifact knows names: a code, a site and a value become a sentence about the model's node.
 
 #include "runtime/devices/cpu/kernel_error.h"
 

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// First all headers are read and checked, then an address range is reserved, then segments are mapped into it. Until
+// the last check has passed nothing of the file is executable.
 
 #include "runtime/devices/cpu/kernel_image.h"
 

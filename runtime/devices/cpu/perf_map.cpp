@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The format is perf's: one line a function, "address size name" in hexadecimal.
 
 #include "runtime/devices/cpu/perf_map.h"
 

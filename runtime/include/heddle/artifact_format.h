@@ -20,9 +20,6 @@
 /// Alignment in bytes of the FlatBuffer within the file.
 #define HEDDLE_PROGRAM_ALIGNMENT 64
 
-/// "None" wherever a `uint` index of artifact.fbs is optional.
-#define HEDDLE_NO_INDEX 0xFFFFFFFFu
-
 typedef struct heddle_artifact_header_t {
   char magic[8];                   ///< HEDDLE_ARTIFACT_MAGIC without its terminator
   uint32_t format_version;         ///< HEDDLE_ARTIFACT_FORMAT_VERSION
