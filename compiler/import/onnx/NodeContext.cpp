@@ -126,9 +126,7 @@ std::optional<Constant> NodeContext::getTensor(llvm::StringRef name) {
     return std::nullopt;
   FailureOr<Constant> constant = reader.read(attribute->t(), "node '" + node.name + "'");
   isFailed |= failed(constant);
-  if (failed(constant))
-    return std::nullopt;
-  return *constant;
+  return constant;
 }
 
 int64_t NodeContext::normalizeAxis(int64_t axis, int64_t rank) {
