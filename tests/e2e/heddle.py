@@ -128,7 +128,11 @@ class Program:
 
     def run(self, feeds):
         """Outputs by name for FEEDS, arrays by name."""
-        arrays = [np.ascontiguousarray(feeds[name]) for name in self.inputs]
+        unknown = set(feeds) - set(self.inputs)
+        if unknown:
+            raise Error("", f"no inputs {unknown}, but {self.inputs}")
+        # Not ascontiguousarray, which gives a scalar a dimension.
+        arrays = [np.array(feeds[name], order="C") for name in self.inputs]
         tensors = (handle * len(arrays))(*[to_tensor(array).value for array in arrays])
         results = (handle * len(self.outputs))()
         try:
