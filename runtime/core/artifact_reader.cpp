@@ -52,6 +52,7 @@ heddle_status_t check_versions(const heddle_artifact_header_t &header) {
 }
 
 heddle_status_t read_header(const artifact_source &source, heddle_artifact_header_t *out) {
+  // A file shorter than the magic is compared as far as it goes: the start of an artifact is truncated, not foreign.
   const uint64_t length = source.length();
   const char *magic = HEDDLE_ARTIFACT_MAGIC;
   if (std::memcmp(source.data(), magic, std::min<uint64_t>(length, sizeof(out->magic))) != 0) {
@@ -62,6 +63,7 @@ heddle_status_t read_header(const artifact_source &source, heddle_artifact_heade
   if (length < sizeof(*out))
     return truncated(length, sizeof(*out));
   std::memcpy(out, source.data(), sizeof(*out));
+  // Before anything else in the header is believed: another version may mean something else by it.
   HEDDLE_RETURN_IF_ERROR(check_versions(*out));
   if (length < out->file_length)
     return truncated(length, out->file_length);

@@ -34,6 +34,7 @@ template <typename T> bool load_as(const void *data, size_t index, int64_t *out)
 }
 
 template <typename T> bool store_as(void *data, size_t index, int64_t value) {
+  // Wraps where it doesn't fit, which the comparison then tells.
   T narrow = static_cast<T>(value);
   std::memcpy(static_cast<char *>(data) + index * sizeof(T), &narrow, sizeof(T));
   return static_cast<int64_t>(narrow) == value && (std::numeric_limits<T>::is_signed || value >= 0);

@@ -19,6 +19,7 @@ constexpr size_t max_step_count = size_t(1) << 20;
 /// Results are compared with every operand.
 constexpr size_t max_binding_count = 256;
 
+/// Everything else has two operands, and select a third.
 bool has_no_operand(shape_opcode opcode) { return opcode == shape_opcode::constant; }
 bool reads_input(shape_opcode opcode) {
   return opcode == shape_opcode::input_dim || opcode == shape_opcode::input_value;
@@ -77,6 +78,7 @@ void table_reader::find_shared_dims(entry_table *entry) {
   for (uint32_t input = 0; input < entry->inputs.size(); ++input)
     for (uint32_t dim = 0; dim < entry->inputs[input].dims.size(); ++dim) {
       const heddle_dimension_t &dimension = entry->inputs[input].dims[dim];
+      // An unnamed dimension is free: it equals no other by name.
       if (dimension.value >= 0 || !*dimension.symbol)
         continue;
       auto [use, is_first] = first_uses.try_emplace(dimension.symbol, input, dim);
@@ -115,6 +117,7 @@ heddle_status_t table_reader::read_shape_program(const fb::Entry &entry, entry_t
     const shape_instruction instruction{source.value(), source.a(), source.b(), source.c(),
                                         static_cast<shape_opcode>(source.opcode())};
     const shape_opcode opcode = instruction.opcode;
+    // Only earlier slots may be read: so one pass computes them all, and nothing can refer to itself.
     bool valid = true;
     if (reads_input(opcode)) {
       valid = instruction.a < out->inputs.size();
@@ -151,6 +154,7 @@ heddle_status_t table_reader::read_buffers(const fb::Entry &entry, entry_table *
   for (size_t i = 0; i < count(entry.buffers()); ++i) {
     const fb::Buffer &buffer = *entry.buffers()->Get(i);
     HEDDLE_RETURN_IF_ERROR(check_slot(buffer.bytes(), *out));
+    // The planner compares lives; one that ends before it begins would overlap with nothing.
     if (buffer.first() > buffer.last() || buffer.last() >= count(entry.steps()))
       return damaged(format("buffer %zu of entry '%s' lives from step %u to step %u of %zu", i, out->name,
                             buffer.first(), buffer.last(), count(entry.steps())));
@@ -164,6 +168,7 @@ heddle_status_t table_reader::read_binding(const fb::Binding *binding, bool is_w
   if (!binding)
     return damaged(format("step %zu of entry '%s' lacks an operand", step, entry.name));
   const uint32_t index = binding->index();
+  // Stays 0, which refuses every index, for a kind that isn't one of these.
   size_t limit = 0;
   switch (binding->kind()) {
   case fb::BindingKind::input:
@@ -197,6 +202,7 @@ heddle_status_t table_reader::read_results(const fb::Dispatch &dispatch, const e
       return damaged(format("result '%s' has an unknown element type", text(result.name())));
     result_table table{text(result.name()), static_cast<heddle_element_type_t>(result.type()), {}, {}};
     HEDDLE_RETURN_IF_ERROR(read_slots(result.slots(), entry, &table.slots));
+    // A permutation names each dimension once: as many as there are, all in range, none twice.
     const size_t rank = table.slots.size();
     bool valid = rank <= HEDDLE_MAX_RANK && count(result.permutation()) == rank;
     uint32_t seen = 0;
@@ -218,6 +224,7 @@ heddle_status_t table_reader::read_dispatch_bindings(const fb::Dispatch &dispatc
   if (count(dispatch.results()) > count(dispatch.bindings()) || count(dispatch.bindings()) > max_binding_count)
     return damaged(format("step %zu of entry '%s' has %zu operands and %zu results", step, entry.name,
                           count(dispatch.bindings()), count(dispatch.results())));
+  // A kernel's outputs stand behind its inputs, one for each result.
   HEDDLE_RETURN_IF_ERROR(charge(count(dispatch.bindings()), sizeof(binding_table)));
   const size_t first_result = count(dispatch.bindings()) - count(dispatch.results());
   for (size_t i = 0; i < count(dispatch.bindings()); ++i) {
@@ -254,6 +261,7 @@ heddle_status_t table_reader::read_dispatch(const fb::Dispatch &dispatch, size_t
   if (table.kernel >= tables_->kernels.size())
     return damaged(format("step %zu of entry '%s' names kernel %u of %zu", step, out->name, table.kernel,
                           tables_->kernels.size()));
+  // Kernels index both arrays without asking: a shorter one would make them read what lies behind it.
   const kernel_table &kernel = tables_->kernels[table.kernel];
   if (count(dispatch.bindings()) != kernel.binding_count || count(dispatch.sizes()) != kernel.size_count)
     return damaged(format("step %zu of entry '%s' has %zu operands and %zu sizes, kernel '%s' takes %u and %u", step,

@@ -34,6 +34,7 @@ heddle_status_t check_input(const input_table &input, const heddle_tensor_t &ten
         format("input '%s' expects %s, got %s", input.name, heddle_element_type_name(input.type),
                heddle_element_type_name(tensor.type)),
         format("convert it to %s first; only i32 for i64 is converted here", heddle_element_type_name(input.type)));
+  // Rank and sizes are shown whole either way: one wrong number is found faster beside the right ones.
   auto mismatch = [&](error code) {
     return fail(code, format("input '%s' expects %s, got %s", input.name, describe_dims(input.dims).c_str(),
                              format_dims(tensor.dims, tensor.rank).c_str()));
@@ -46,10 +47,12 @@ heddle_status_t check_input(const input_table &input, const heddle_tensor_t &ten
   return nullptr;
 }
 
+/// As numbers: pointers into different objects have no order of their own. Nothing overlaps an empty tensor.
 bool overlap(const heddle_tensor_t &a, const heddle_tensor_t &b) {
   const auto begin_a = reinterpret_cast<uintptr_t>(a.data);
   const auto begin_b = reinterpret_cast<uintptr_t>(b.data);
-  return begin_a < begin_b + b.byte_length && begin_b < begin_a + a.byte_length;
+  return a.byte_length != 0 && b.byte_length != 0 && begin_a < begin_b + b.byte_length &&
+         begin_b < begin_a + a.byte_length;
 }
 
 heddle_status_t check_output(const output_table &output, const plan &plan, const heddle_tensor_t &tensor) {
@@ -74,6 +77,7 @@ std::string describe_input(const input_table &input) {
 
 heddle_status_t check_inputs(const entry_table &entry, const heddle_tensor_t *const *inputs, size_t input_count) {
   if (input_count != entry.inputs.size()) {
+    // Which one is missing can't be known here, but the list shows it.
     std::string list;
     for (const input_table &input : entry.inputs)
       list += (list.empty() ? "" : ", ") + describe_input(input);
@@ -85,6 +89,7 @@ heddle_status_t check_inputs(const entry_table &entry, const heddle_tensor_t *co
       return fail(error::H0101, format("input '%s' is null", entry.inputs[i].name));
     HEDDLE_RETURN_IF_ERROR(check_input(entry.inputs[i], *inputs[i]));
   }
+  // Who disagrees with whom was found at load; here it is one comparison a dimension.
   for (const shared_dimension &shared : entry.shared_dims) {
     const int64_t value = inputs[shared.input]->dims[shared.dim];
     const int64_t first = inputs[shared.first_input]->dims[shared.first_dim];

@@ -93,6 +93,7 @@ heddle_status_t plan_builder::size_buffers() {
 }
 
 heddle_status_t plan_builder::plan_step(const dispatch_step &dispatch) {
+  // Without a target (a program opened for inspection) there is no work, but operations and bytes are known.
   dispatch_plan planned{0, 1, out_.slots[dispatch.flops], out_.slots[dispatch.bytes], out_.sizes.size()};
   if (target_ < dispatch.targets.size()) {
     const target_dispatch &target = dispatch.targets[target_];
@@ -138,6 +139,7 @@ heddle_status_t plan_builder::plan_step(const copy_step &copy) {
 }
 
 heddle_status_t plan_builder::build() {
+  // Sizes of outputs and buffers before the steps, which are checked against them.
   HEDDLE_RETURN_IF_ERROR(evaluate_shapes(entry_, inputs_, &out_.slots));
   HEDDLE_RETURN_IF_ERROR(size_outputs());
   HEDDLE_RETURN_IF_ERROR(size_buffers());

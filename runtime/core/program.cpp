@@ -27,14 +27,15 @@ heddle_program_t::~heddle_program_t() {
 namespace heddle::runtime {
 
 heddle_status_t find_entry(const program_tables &tables, const char *name, const entry_table **out_entry) {
-  std::string list;
-  for (const entry_table &entry : tables.entries) {
+  for (const entry_table &entry : tables.entries)
     if (!name || std::strcmp(entry.name, name) == 0) {
       *out_entry = &entry;
       return nullptr;
     }
+  // Only for the message: a run that finds its entry point allocates nothing.
+  std::string list;
+  for (const entry_table &entry : tables.entries)
     list += (list.empty() ? "" : ", ") + std::string(entry.name);
-  }
   return fail(error::H0301, name ? format("there is no entry point '%s'", name) : "the artifact has no entry point",
               list.empty() ? "" : "entry points: " + list);
 }

@@ -35,6 +35,7 @@ namespace {
 heddle_status_t plan_run(heddle_session_t *session, const entry_table &entry, const heddle_tensor_t *const *inputs,
                          const plan **out_plan) {
   const program_tables &tables = session->program->loaded.tables;
+  // Entry points of one program may have inputs of equal shapes, so the entry is part of the key.
   session->key.clear();
   session->key.push_back(&entry - tables.entries.data());
   HEDDLE_RETURN_IF_ERROR(append_shape_key(entry, inputs, &session->key));
@@ -113,10 +114,12 @@ heddle_status_t run(heddle_session_t *session, const char *entry_name, const hed
                 format("expects room for %zu outputs, got %zu", entry->outputs.size(), out_outputs ? output_count : 0));
   // A system call of 0.2 us, against SIGBUS in the middle of a run.
   HEDDLE_RETURN_IF_ERROR(loaded.source.check_length());
+  // Outputs come after the plan, which alone knows their shapes.
   const plan *plan = nullptr;
   HEDDLE_RETURN_IF_ERROR(plan_run(session, *entry, inputs, &plan));
   HEDDLE_RETURN_IF_ERROR(check_outputs(*entry, *plan, inputs, out_outputs));
   HEDDLE_RETURN_IF_ERROR(prepare_inputs(session, *entry, inputs));
+  // From here on there may be new tensors, so every way out leads through finish_outputs.
   heddle_status_t status = prepare_outputs(session, *entry, *plan, out_outputs);
   if (!status)
     status = session->device->run({entry, plan, session->input_data.data(), session->output_data.data(),
@@ -147,6 +150,7 @@ heddle_status_t heddle_session_create(heddle_program_t *program, heddle_session_
 void heddle_session_release(heddle_session_t *session) {
   if (!session)
     return;
+  // The device's session refers to the program's code, so the program goes last.
   heddle_program_t *program = session->program;
   delete session;
   heddle_program_release(program);
@@ -156,6 +160,7 @@ heddle_status_t heddle_session_run(heddle_session_t *session, const char *entry,
                                    size_t input_count, heddle_tensor_t **out_outputs, size_t output_count) {
   if (!session)
     return fail(error::H0101, "session is null");
+  // Two runs would write into one arena. Refusing costs an exchange; a lock would hide the caller's mistake.
   run_state expected = run_state::idle;
   if (!session->state.compare_exchange_strong(expected, run_state::running, std::memory_order_acquire))
     return fail(error::H0102, "the session is in the middle of another run", "use one session per thread");

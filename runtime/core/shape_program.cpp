@@ -34,6 +34,7 @@ bool compute(const shape_instruction &instruction, const heddle_tensor_t *const 
   default:
     break;
   }
+  // The reader has seen to it that both are earlier slots, so they have their values.
   const int64_t a = slots[instruction.a];
   const int64_t b = slots[instruction.b];
   switch (instruction.opcode) {
@@ -109,6 +110,7 @@ heddle_status_t append_shape_key(const entry_table &entry, const heddle_tensor_t
   for (size_t i = 0; i < entry.inputs.size(); ++i)
     key->insert(key->end(), inputs[i]->dims, inputs[i]->dims + inputs[i]->rank);
   for (const shape_instruction &instruction : entry.shape_program) {
+    // All other instructions follow from the sizes, which are in the key already.
     if (instruction.opcode != shape_opcode::input_value)
       continue;
     int64_t value = 0;
@@ -126,7 +128,7 @@ heddle_status_t evaluate_shapes(const entry_table &entry, const heddle_tensor_t 
                                 std::vector<int64_t> *slots) {
   const size_t count = entry.shape_program.size();
   slots->assign(count, 0);
-  size_t valid = 0;
+  size_t valid = 0; // slots that have a value
   while (valid < count && compute(entry.shape_program[valid], inputs, slots->data(), slots->data() + valid))
     ++valid;
   HEDDLE_RETURN_IF_ERROR(run_checks(entry, *slots, valid));

@@ -65,6 +65,7 @@ heddle_status_object_t out_of_memory_status{HEDDLE_STATUS_OUT_OF_MEMORY, "H0313"
 namespace heddle::runtime {
 
 std::string format(const char *pattern, ...) {
+  // Nearly every message fits; a long list of names gets a second pass.
   char buffer[1024];
   va_list arguments;
   va_start(arguments, pattern);

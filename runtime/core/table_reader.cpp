@@ -30,6 +30,7 @@ heddle_status_t table_reader::read_strings(const flatbuffers::Vector<flatbuffers
 }
 
 heddle_status_t table_reader::read_sections(const fb::Program &program, uint64_t file_length) {
+  // In order and apart: two sections over the same bytes would make code of weights.
   uint64_t end = sizeof(heddle_artifact_header_t);
   for (size_t i = 0; i < count(program.sections()); ++i) {
     const fb::Section &section = *program.sections()->Get(i);
@@ -53,6 +54,7 @@ heddle_status_t table_reader::read_target(const fb::Target *target) {
     return damaged("a target has no name");
   if (out.section >= tables_->sections.size() || !tables_->sections[out.section].is_code)
     return damaged(format("target '%s' names section %u, which holds no code", out.name, out.section));
+  // Addresses are looked up by a kernel's number. Whether they lie in code, the image knows when it is mapped.
   if (count(target->kernels()) != tables_->kernels.size())
     return damaged(
         format("target '%s' has %zu of %zu kernels", out.name, count(target->kernels()), tables_->kernels.size()));
@@ -68,6 +70,7 @@ heddle_status_t table_reader::read_constant(const fb::Constant *constant) {
   const size_t index = tables_->constants.size();
   if (constant->section() >= tables_->sections.size() || tables_->sections[constant->section()].is_code)
     return damaged(format("constant %zu names section %u, which holds no weights", index, constant->section()));
+  // The alignment that kernels rely on: sections are aligned to more, so it is that of the offset.
   const section_table &section = tables_->sections[constant->section()];
   if (constant->offset() % 64 != 0 || !range_fits(constant->offset(), constant->length(), section.length))
     return damaged(format("constant %zu isn't aligned or lies outside section %u", index, constant->section()));
@@ -84,6 +87,7 @@ heddle_status_t table_reader::read_kernel(const fb::Kernel *kernel) {
 }
 
 heddle_status_t table_reader::read_program(const fb::Program &program, uint64_t file_length, program_tables *out) {
+  // Each kind before those that refer to it: sections, then constants and kernels, then targets, then entry points.
   tables_ = out;
   out->producer = text(program.producer());
   out->model = text(program.model());

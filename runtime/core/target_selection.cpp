@@ -21,6 +21,7 @@ std::string quote(const std::string &text) {
 }
 
 std::string recompile_help(const program_tables &tables, const device_driver &driver) {
+  // The artifact knows its model's name but not the folder, which may be on another machine.
   const std::string model = *tables.model ? tables.model : "MODEL";
   return "compile it for this machine: heddle compile " + quote(model) + " --target " + driver.name + " -o OUT";
 }
@@ -74,6 +75,7 @@ heddle_status_t select_target(const program_tables &tables, const device_driver 
                               size_t *out_target) {
   if (name && *name)
     return select_named(tables, driver, name, out_target);
+  // All reasons at once: whoever compiles again wants to know what this machine has to offer.
   std::string reasons;
   for (size_t i = 0; i < tables.targets.size(); ++i) {
     const target_table &target = tables.targets[i];

@@ -25,6 +25,7 @@ heddle_status_t create_shape(heddle_element_type_t type, size_t rank, const int6
     return fail(error::H0101, format("expects at most %d dimensions, got %zu", HEDDLE_MAX_RANK, rank));
   if (rank != 0 && !dims)
     return fail(error::H0101, "dims is null");
+  // Once and for all: no product of these sizes overflows anywhere later.
   int64_t elements = 0;
   int64_t bytes = 0;
   if (!checked_product(dims, rank, &elements) || !checked_mul(elements, static_cast<int64_t>(element_size), &bytes))

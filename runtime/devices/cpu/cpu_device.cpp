@@ -40,6 +40,7 @@ heddle_status_t cpu_program::load(const load_request &request) {
   const artifact &loaded = *request.loaded;
   tables_ = &loaded.tables;
   pool_ = &request.thread_pool->pool;
+  // The CPU has been asked for the target's features before this: from here on its code may be executable.
   const target_table &target = tables_->targets[request.target];
   const section_table &section = tables_->sections[target.section];
   HEDDLE_RETURN_IF_ERROR(image_.load(loaded.source, section));

@@ -86,6 +86,7 @@ heddle_status_t kernel_image::read_segments(const std::byte *image, uint64_t len
   if (length < sizeof(header))
     return damaged("its code is no 64-bit ELF image");
   std::memcpy(&header, image, sizeof(header));
+  // By copies: the image's structures are only as aligned as the file makes them.
   HEDDLE_RETURN_IF_ERROR(check_elf_header(header));
   if (header.e_phentsize != sizeof(Elf64_Phdr) || header.e_phnum > max_segment_count ||
       !range_fits(header.e_phoff, header.e_phnum * sizeof(Elf64_Phdr), length))
@@ -98,7 +99,7 @@ heddle_status_t kernel_image::read_segments(const std::byte *image, uint64_t len
     return std::any_of(headers.begin(), headers.end(),
                        [&](const Elf64_Phdr &other) { return other.p_type == PT_GNU_RELRO && contains(other, load); });
   };
-  uint64_t end = 0;
+  uint64_t end = 0; // of the last segment's last page
   for (const Elf64_Phdr &load : headers) {
     if (load.p_type == PT_TLS || load.p_type == PT_INTERP)
       return damaged("its code has thread-local data or asks for an interpreter");
@@ -126,6 +127,7 @@ heddle_status_t kernel_image::read_segments(const std::byte *image, uint64_t len
 }
 
 bool kernel_image::map_from_file(const segment &segment, int descriptor, uint64_t section_offset) const {
+  // A mapping begins at a page; the bytes before the segment are the file's and do no harm.
   const uint64_t address = page_down(segment.address);
   const uint64_t lead = segment.address - address;
   const int protection = PROT_READ | (segment.executable ? PROT_EXEC : 0);
@@ -147,6 +149,7 @@ heddle_status_t kernel_image::map_segments(const artifact_source &source, const 
   const uint64_t end = page_up(segments_.back().address + segments_.back().size);
   // Room to move the start to a multiple of the largest page size, so that code lies alike in every run.
   reserved_bytes_ = end - first_page_ + HEDDLE_SECTION_ALIGNMENT;
+  // PROT_NONE costs no memory; the segments are mapped over it, and what is between them stays untouchable.
   void *reservation = mmap(nullptr, reserved_bytes_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (reservation == MAP_FAILED)
     return out_of_memory();
