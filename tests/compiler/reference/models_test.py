@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Whole models: import and reference evaluator against torch's outputs, and MiniLM-L3 against onnxruntime.
 
-Each is evaluated as imported, and again after the passes of the fusion phase, which must not change values.
+Each is evaluated as imported, and again after the passes of the fusion phase, which must not change values. A model with
+an operator that isn't imported yet is passed over, but for the families that the compiler must know.
 """
 
 import os
@@ -19,7 +20,7 @@ import evaluate
 TOLERANCE = 1e-5
 SOURCE = pathlib.Path(os.environ["HEDDLE_SOURCE_DIR"])
 SHARED = pathlib.Path(os.environ["HEDDLE_SHARED_DIR"])
-FAMILIES = ("bert", "distilbert", "vit")
+FAMILIES = ("bert.", "distilbert.", "vit.")
 PIPELINES = ("", "func.func(nn-fold-constants)", "heddle-fusion-pipeline")
 
 
@@ -53,18 +54,19 @@ class ModelsTest(unittest.TestCase):
             for number, (what, _, _, expected) in enumerate(cases):
                 with self.subTest(what, passes=passes):
                     actual = evaluate.outputs(root / str(number))
+                    if isinstance(actual, str) and "error[H0201]" in actual and not what.startswith(FAMILIES):
+                        continue
                     self.assertNotIsInstance(actual, str, actual)
                     self.assertLessEqual(evaluate.difference(actual[0], expected), TOLERANCE)
 
     def test_exports_give_torchs_outputs(self):
         cases = []
-        for family in FAMILIES:
-            for folder in sorted(SHARED.glob(f"models/{family}.*")):
-                if folder.name.endswith("dynamo-sdpa23"):
-                    continue  # the Attention operator isn't imported yet
-                for path in sorted(folder.glob("inputs_*.npz")):
-                    expected = np.load(folder / path.name.replace("inputs", "outputs"))["output"]
-                    cases.append((f"{folder.name} {path.name}", folder / "model.onnx", dict(np.load(path)), expected))
+        for path in sorted(SHARED.glob("models/*/inputs_*.npz")):
+            folder = path.parent
+            if folder.name.endswith("dynamo-sdpa23"):
+                continue  # the Attention operator isn't imported yet
+            expected = np.load(folder / path.name.replace("inputs", "outputs"))["output"]
+            cases.append((f"{folder.name} {path.name}", folder / "model.onnx", dict(np.load(path)), expected))
         if not cases:
             missing(f"no models in {SHARED / 'models'}")
         self.compare(cases)
