@@ -4,8 +4,8 @@
 
 #include "compiler/measure/Verify.h"
 
-#include "compiler/import/onnx/ImportOnnx.h"
 #include "compiler/measure/GenerateInputs.h"
+#include "compiler/pipelines/CompileModel.h"
 #include "compiler/reference/Evaluator.h"
 #include "dialects/nn/NnDialect.h"
 #include "dialects/nn/NnOps.h"
@@ -193,7 +193,7 @@ private:
 } // namespace
 
 LogicalResult Verifier::importModel() {
-  module = importOnnx(options.modelPath, &context, errors);
+  module = importModel(options.modelPath, context, errors);
   if (!module)
     return failure();
   function = module->lookupSymbol<func::FuncOp>("main");

@@ -153,8 +153,9 @@ LogicalResult ModelCompiler::runPhase(Phase phase) {
   return result;
 }
 
-/// The IR that `--compile-to import` wrote.
-static OwningOpRef<ModuleOp> readIr(StringRef path, MLIRContext &context, ErrorList &errors) {
+OwningOpRef<ModuleOp> heddle::importModel(StringRef path, MLIRContext &context, ErrorList &errors) {
+  if (!path.ends_with(".mlir"))
+    return importOnnx(path, &context, errors);
   DiagnosticCapture capture(&context, errors, ErrorCode::H0512, llvm::sys::path::filename(path), describeLocation);
   OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(path, &context);
   if (module && !module->lookupSymbol<func::FuncOp>("main")) {
@@ -165,8 +166,7 @@ static OwningOpRef<ModuleOp> readIr(StringRef path, MLIRContext &context, ErrorL
 }
 
 LogicalResult ModelCompiler::import() {
-  bool isIr = StringRef(options.modelPath).ends_with(".mlir");
-  out.module = isIr ? readIr(options.modelPath, context, errors) : importOnnx(options.modelPath, &context, errors);
+  out.module = importModel(options.modelPath, context, errors);
   if (!out.module)
     return failure();
   auto func = out.module->lookupSymbol<func::FuncOp>("main");

@@ -58,6 +58,10 @@ struct CompiledModel {
 mlir::LogicalResult parseTargets(llvm::ArrayRef<std::string> specs, std::vector<CompiledTarget> &out,
                                  ErrorList &errors);
 
+/// The model at |path| as a module of nn ops: ONNX, or IR that `--compile-to import` wrote. Null with |errors| if it
+/// can't be had.
+mlir::OwningOpRef<mlir::ModuleOp> importModel(llvm::StringRef path, mlir::MLIRContext &context, ErrorList &errors);
+
 /// Compiles. |context| must have all dialects registered (registerAllDialects) and outlive the result. On failure
 /// |errors| says what is wrong and no file is left behind.
 mlir::LogicalResult compileModel(const CompileOptions &options, mlir::MLIRContext &context, CompiledModel &out,
