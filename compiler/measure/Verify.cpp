@@ -193,7 +193,7 @@ private:
 } // namespace
 
 LogicalResult Verifier::importModel() {
-  module = importModel(options.modelPath, context, errors);
+  module = heddle::importModel(options.modelPath, context, errors);
   if (!module)
     return failure();
   function = module->lookupSymbol<func::FuncOp>("main");

@@ -159,7 +159,7 @@ OwningOpRef<ModuleOp> heddle::importModel(StringRef path, MLIRContext &context, 
   DiagnosticCapture capture(&context, errors, ErrorCode::H0512, llvm::sys::path::filename(path), describeLocation);
   OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(path, &context);
   if (module && !module->lookupSymbol<func::FuncOp>("main")) {
-    errors.add({ErrorCode::H0512, "'" + path.str() + "' has no function @main", "", ""});
+    (void)errors.add({ErrorCode::H0512, "'" + path.str() + "' has no function @main", "", ""});
     return nullptr;
   }
   return module;
