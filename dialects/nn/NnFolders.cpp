@@ -69,7 +69,6 @@ static bool isRightNeutral(BinaryKind kind, double splat, bool isFloat) {
   case BinaryKind::Mul:
   case BinaryKind::Div:
   case BinaryKind::Pow:
-    return splat == 1;
   case BinaryKind::And:
     return splat == 1;
   case BinaryKind::Or:
