@@ -274,6 +274,10 @@ LogicalResult ShapeAnalyzer::require(Operation *op, rt::CheckKind kind, ShapeExp
   if (!a || !b)
     return op->emitOpError() << "expects sizes that fit 64 bits";
   bool isEqual = kind == rt::CheckKind::Equal;
+  // A table of 512 positions cut to the sequence's length, say: what matters to users is the limit.
+  for (auto [side, other] : {std::pair(a, b), std::pair(b, a)})
+    if (ShapeExpr limit = isEqual ? context.getLimit(side, other) : ShapeExpr())
+      return require(op, rt::CheckKind::LessEqual, side, limit, "expects a size of at most {b}, got {a}");
   ShapeExpr holds = isEqual ? context.equal(a, b) : context.lessEqual(a, b);
   if (holds && holds.isConstant(1))
     return success();

@@ -153,6 +153,10 @@ public:
   /// condition != 0 ? onTrue : onFalse
   ShapeExpr select(ShapeExpr condition, ShapeExpr onTrue, ShapeExpr onFalse);
 
+  /// The limit under which |a| is equal to |b|, where that is a minimum of |a| and others: min(S, 512) is S for S up to
+  /// 512. Null where |b| isn't such.
+  ShapeExpr getLimit(ShapeExpr a, ShapeExpr b);
+
   /// q with a == q * b as polynomials, or null: then b doesn't divide a for all sizes.
   ShapeExpr divideExactly(ShapeExpr a, ShapeExpr b);
 

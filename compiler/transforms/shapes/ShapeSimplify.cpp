@@ -245,6 +245,16 @@ ShapeExpr ShapeContext::max(ShapeExpr a, ShapeExpr b) {
   return impl->makeAtom(ShapeExprKind::Max, operands, range);
 }
 
+ShapeExpr ShapeContext::getLimit(ShapeExpr a, ShapeExpr b) {
+  if (!a || !b || b.getKind() != ShapeExprKind::Min || !llvm::is_contained(b.getOperands(), a))
+    return {};
+  ShapeExpr limit = constant(INT64_MAX);
+  for (ShapeExpr operand : b.getOperands())
+    if (operand != a)
+      limit = min(limit, operand);
+  return limit;
+}
+
 //===----------------------------------------------------------------------===//
 // Comparison and selection
 //===----------------------------------------------------------------------===//
@@ -280,6 +290,9 @@ ShapeExpr ShapeContext::equal(ShapeExpr a, ShapeExpr b) {
   if (a == b)
     return constant(1);
   ShapeExpr one = constant(1), difference = sub(a, b);
+  for (auto [side, other] : {std::pair(a, b), std::pair(b, a)})
+    if (ShapeExpr limit = getLimit(side, other))
+      return lessEqual(side, limit);
   if (isProvablyLessEqual(add(a, one), b) || isProvablyLessEqual(add(b, one), a) ||
       (difference && isNeverZero(difference)))
     return constant(0);

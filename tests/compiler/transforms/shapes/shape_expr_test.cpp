@@ -116,6 +116,7 @@ TEST_F(ShapeExprTest, ComparisonsOfSizesWithMinusOneAreDecided) {
   EXPECT_EQ(context.less(c(-1), sequence), c(1));
   EXPECT_EQ(context.equal(sequence, batch), context.equal(batch, sequence));
   EXPECT_EQ(context.equal(context.mul(sequence, c(2)), c(4)), context.equal(sequence, c(2)));
+  EXPECT_EQ(context.equal(sequence, context.min(sequence, c(512))), context.lessEqual(sequence, c(512)));
 }
 
 TEST_F(ShapeExprTest, SelectsThatNeedNoCondition) {
