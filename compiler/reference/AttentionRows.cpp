@@ -206,6 +206,11 @@ llvm::Error AttentionRows::checkExtents(attn::AttentionInterface op) {
   if (llvm::Error error = agree(attn::kHeadSize, {&value}, valueSize))
     return error;
   extents = {batch, queryHeads, queries, keys, valueSize};
+  // Positions are sums of these and rows; no sequence is anywhere near as long.
+  for (const HostTensor *offsets : {inputs.qOffset, inputs.kvOffset})
+    if (offsets &&
+        llvm::any_of(offsets->getInts(), [](int64_t offset) { return offset != static_cast<int32_t>(offset); }))
+      return makeError("expects q_offset and kv_offset of 32 bits");
   for (const HostTensor *lengths : {inputs.qOffset, inputs.kvLen})
     if (lengths && lengths->getNumElements() != 1 && lengths->getNumElements() != batch)
       return makeError("expects q_offset and kv_len to have one entry a batch, got shape " +
@@ -222,7 +227,9 @@ int64_t AttentionRows::getLength(const HostTensor *lengths, int64_t b, int64_t f
 llvm::Error AttentionRows::computeRow(int64_t b, int64_t n, int64_t q) {
   row = {b, n / groupSize, q, 0, 0};
   int64_t kvOffset = getLength(inputs.kvOffset, 0, 0), position = q + getLength(inputs.qOffset, b, 0);
-  int64_t keys = std::clamp<int64_t>(getLength(inputs.kvLen, b, INT64_MAX) - kvOffset, 0, extents[attn::kKey]);
+  // Rows of keys below kv_len; both numbers are data, whose difference may not fit 64 bits.
+  __int128 valid = static_cast<__int128>(getLength(inputs.kvLen, b, INT64_MAX)) - kvOffset;
+  int64_t keys = static_cast<int64_t>(std::clamp<__int128>(valid, 0, extents[attn::kKey]));
   scores.assign(keys, 0);
   keep.assign(keys, true);
   int64_t queryStart = query.layout.getOffset({b, n, q, 0, 0});

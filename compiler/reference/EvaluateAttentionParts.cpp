@@ -178,11 +178,11 @@ llvm::Expected<HostTensor> evaluate(attn::KvCacheUpdateOp op, In<attn::KvCacheUp
   for (size_t i = 0; i < targets.size(); ++i) {
     int64_t inner = i % rows.inner, step = i / rows.inner % rows.extent, outer = i / rows.inner / rows.extent;
     int64_t start = starts ? starts->getInts()[outer / outerPerBatch] : 0;
-    int64_t row = start + step;
-    if (op.getMode() == attn::CacheMode::Circular && capacity > 0)
-      row = (row % capacity + capacity) % capacity;
-    if (start < 0 || row >= capacity)
-      return makeError("expects rows within the cache's " + Twine(capacity) + ", got row " + Twine(row));
+    bool isCircular = op.getMode() == attn::CacheMode::Circular;
+    if (capacity == 0 || start < 0 || (!isCircular && start >= capacity - step))
+      return makeError("expects " + Twine(rows.extent) + " rows from row " + Twine(start) + " on within the cache's " +
+                       Twine(capacity));
+    int64_t row = (start % capacity + step) % capacity;
     targets[i] = (outer * capacity + row) * rows.inner + inner;
   }
   return cache.visit([&](auto elements) {

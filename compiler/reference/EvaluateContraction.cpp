@@ -153,7 +153,7 @@ llvm::Expected<Window> getWindow(nn::ConvOp op, const HostTensor &input, const H
   for (int64_t i = 0; i < spatialRank; ++i) {
     int64_t padded = window.input[i] + op.getPads()[i] + op.getPads()[i + spatialRank];
     int64_t reach = window.dilations[i] * (window.kernel[i] - 1) + 1;
-    if (padded < reach)
+    if (window.kernel[i] < 1 || padded < reach)
       return makeError("expects a kernel that fits the padded input, got extent " + Twine(reach) + " in " +
                        Twine(padded) + " at spatial dimension " + Twine(i));
     window.output.push_back((padded - reach) / window.strides[i] + 1);
@@ -246,6 +246,9 @@ llvm::Expected<HostTensor> evaluate(nn::ConvOp op, In<nn::ConvOp> in) {
   if (channels != weight.getDim(1) || channels * groups != input.getDim(1))
     return makeError("expects " + Twine(weight.getDim(1) * groups) + " input channels (" + Twine(groups) +
                      " groups of " + Twine(weight.getDim(1)) + "), got " + Twine(input.getDim(1)));
+  if (features * groups != weight.getDim(0) || (in.getBias() && in.getBias()->getNumElements() != weight.getDim(0)))
+    return makeError("expects " + Twine(groups) + " groups of output channels and one bias each, got weight of shape " +
+                     toString(weight.getDims()));
   llvm::Expected<Window> window = getWindow(op, input, weight);
   if (!window)
     return window.takeError();
@@ -254,6 +257,10 @@ llvm::Expected<HostTensor> evaluate(nn::ConvOp op, In<nn::ConvOp> in) {
   llvm::Expected<int64_t> count = countElements(dims);
   if (!count)
     return count.takeError();
+  Dims patchDims(weight.getDims().drop_front());
+  patchDims.append(window->output);
+  if (auto patchCount = countElements(patchDims); !patchCount)
+    return patchCount.takeError();
 
   std::vector<int64_t> offsets = getPatchOffsets(*window);
   int64_t inputSize = AxisSplit(input.getDims(), 1).inner, outputSize = AxisSplit(dims, 1).inner;

@@ -222,6 +222,8 @@ llvm::Expected<HostTensor> evaluate(nn::ScatterNdOp op, In<nn::ScatterNdOp> in) 
 llvm::Expected<HostTensor> evaluate(nn::OneHotOp op, In<nn::OneHotOp> in) {
   const HostTensor &indices = *in.getIndices();
   int64_t axis = op.getAxis(), depth = in.getDepth()->getInts()[0];
+  if (in.getValues()->getNumElements() != 2)
+    return makeError("expects two values, got " + Twine(in.getValues()->getNumElements()));
   Dims dims(indices.getDims());
   dims.insert(dims.begin() + axis, depth);
   llvm::Expected<int64_t> count = countElements(dims);

@@ -43,6 +43,14 @@ llvm::Expected<std::vector<int64_t>> getScaleSources(const HostTensor &x, const 
   return sources;
 }
 
+// An error unless |zero| is absent or has one entry for each of |scale|.
+llvm::Error checkZeroPoint(const HostTensor *zero, const HostTensor &scale) {
+  if (zero && zero->getNumElements() != scale.getNumElements())
+    return makeError("expects a zero point of shape " + toString(scale.getDims()) + ", got " +
+                     toString(zero->getDims()));
+  return llvm::Error::success();
+}
+
 // saturate(round_half_even(x / scale) + zero)
 int64_t quantize(float x, float scale, int64_t zero, IntFormat format) {
   // Limits apply before the conversion, which wouldn't be defined beyond them; a NaN becomes the zero point.
@@ -77,6 +85,8 @@ llvm::Expected<HostTensor> evaluate(nn::QuantizeLinearOp op, In<nn::QuantizeLine
   llvm::Expected<std::vector<int64_t>> sources = getScaleSources(x, scale, op.getAxis(), op.getBlockSize());
   if (!sources)
     return sources.takeError();
+  if (llvm::Error error = checkZeroPoint(in.getZeroPoint(), scale))
+    return error;
   IntFormat format = IntFormat::of(op.getTo());
   std::vector<int64_t> y(x.getNumElements());
   for (size_t i = 0; i < y.size(); ++i) {
@@ -91,6 +101,8 @@ llvm::Expected<HostTensor> evaluate(nn::DequantizeLinearOp op, In<nn::Dequantize
   llvm::Expected<std::vector<int64_t>> sources = getScaleSources(x, scale, op.getAxis(), op.getBlockSize());
   if (!sources)
     return sources.takeError();
+  if (llvm::Error error = checkZeroPoint(in.getZeroPoint(), scale))
+    return error;
   std::vector<double> y(x.getNumElements());
   for (size_t i = 0; i < y.size(); ++i) {
     int64_t zero = in.getZeroPoint() ? in.getZeroPoint()->getInts()[(*sources)[i]] : 0;

@@ -205,12 +205,14 @@ TEST_F(AttentionPartsTest, CacheUpdatesAreLinearOrCircular) {
                       " : tensor<2x3xi64>, tensor<2x2xi64>, tensor<2xi64>",
                   {cache, update, makeInts({2}, at)}, "tensor<2x3xi64>");
   };
+  // 2^63 - 1 is 1 modulo 3.
+  EXPECT_EQ(run("circular", {INT64_MAX, 0}), (Ints{1, 10, 20, 30, 40, 6}));
   EXPECT_EQ(run("linear", {0, 1}), (Ints{10, 20, 3, 4, 30, 40}));
   EXPECT_EQ(run("circular", {2, 4}), (Ints{20, 2, 10, 4, 30, 40}));
   EXPECT_EQ(runOpError("attn.kv_cache_update linear %a, %b, %c {axis = 1 : i64}"
                        " : tensor<2x3xi64>, tensor<2x2xi64>, tensor<2xi64>",
                        {cache, update, makeInts({2}, {0, 2})}, "tensor<2x3xi64>"),
-            "'attn.kv_cache_update' op: expects rows within the cache's 3, got row 3");
+            "'attn.kv_cache_update' op: expects 2 rows from row 2 on within the cache's 3");
 }
 
 } // namespace

@@ -123,6 +123,33 @@ TEST_F(ContractionTest, ConvolutionKeepsGroupsApart) {
              {102, 104, 209, 212, 110, 112, 221, 224});
 }
 
+TEST_F(ContractionTest, ReportsWhatOnlyTheRunSees) {
+  // All types are dynamic, so that no verifier has seen the mistake.
+  auto error = [&](const std::string &text, std::vector<HostTensor> inputs) {
+    mlir::OwningOpRef<mlir::ModuleOp> module = parse("func.func @main" + text);
+    return module ? llvm::toString(Evaluator::create(*module)->run(inputs).takeError()) : "";
+  };
+  std::string conv = "(%x: tensor<1x?x?xf32>, %w: tensor<?x?x?xf32>, %b: tensor<?xf32>) -> tensor<1x?x?xf32> {"
+                     "%y = nn.conv %x, %w, %b {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = "
+                     "array<i64: 1>, group = 1 : i64} : (tensor<1x?x?xf32>, tensor<?x?x?xf32>, tensor<?xf32>) -> "
+                     "tensor<1x?x?xf32> return %y : tensor<1x?x?xf32> }";
+  HostTensor x = makeFloats({1, 2, 2}, {1, 2, 3, 4}), bias = makeFloats({1}, {0});
+  EXPECT_EQ(error(conv, {x, makeFloats({1, 1, 1}, {1}), bias}),
+            "'nn.conv' op: expects 1 input channels (1 groups of 1), got 2");
+  EXPECT_EQ(error(conv, {x, makeFloats({1, 2, 3}, {1, 1, 1, 1, 1, 1}), bias}),
+            "'nn.conv' op: expects a kernel that fits the padded input, got extent 3 in 2 at spatial dimension 0");
+  EXPECT_EQ(error(conv, {x, makeFloats({2, 2, 1}, {1, 1, 1, 1}), bias}),
+            "'nn.conv' op: expects 1 groups of output channels and one bias each, got weight of shape [2, 2, 1]");
+  std::string quantize = "(%x: tensor<?xf32>, %s: tensor<?xf32>, %z: tensor<?xi8>) -> tensor<?xi8> {"
+                         "%y = nn.quantize_linear %x, %s, %z {axis = 0 : i64, block_size = 0 : i64, to = i8} : "
+                         "(tensor<?xf32>, tensor<?xf32>, tensor<?xi8>) -> tensor<?xi8> return %y : tensor<?xi8> }";
+  HostTensor three = makeFloats({3}, {1, 2, 3});
+  EXPECT_EQ(error(quantize, {three, makeFloats({2}, {1, 1}), makeInts({2}, {0, 0}, "i8")}),
+            "'nn.quantize_linear' op: expects a scale of shape [3], got [2]");
+  EXPECT_EQ(error(quantize, {three, three, makeInts({2}, {0, 0}, "i8")}),
+            "'nn.quantize_linear' op: expects a zero point of shape [3], got [2]");
+}
+
 TEST_F(ContractionTest, QuantizeRoundsHalfToEvenThenShiftsThenSaturates) {
   EXPECT_EQ(intsOf("nn.quantize_linear %a, %b, %c {axis = 0 : i64, block_size = 0 : i64, to = ui8}"
                    " : (tensor<6xf32>, tensor<f32>, tensor<ui8>) -> tensor<6xui8>",
