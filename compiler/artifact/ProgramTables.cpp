@@ -373,6 +373,8 @@ LogicalResult EntryTables::build() {
 
 /// The kind of structured root, the kernel's only op with regions: "contract".
 static std::string getRootKind(FunctionOpInterface kernel) {
+  if (kernel.isExternal())
+    return "";
   for (Operation &op : kernel.getFunctionBody().front())
     if (op.getNumRegions() != 0)
       return op.getName().stripDialect().str();

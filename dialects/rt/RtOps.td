@@ -46,8 +46,8 @@ def Rt_FuncOp : Rt_Op<"func", [Symbol, IsolatedFromAbove, SingleBlock, NoTermina
     `inputs` and `outputs` are arrays of dictionaries {name, type, dims}; a dimension is an integer, or a string that
     names a symbol shared by all inputs that use it.
 
-        rt.func @main {inputs = [{name = "x", type = f32, dims = ["rows", 384]} ],
-                       outputs = [{name = "y", type = f32, dims = ["rows", 384]} ]} {
+        rt.func @main attributes {inputs = [{name = "x", type = f32, dims = ["rows", 384]}],
+                                  outputs = [{name = "y", type = f32, dims = ["rows", 384]}]} {
           %rows = rt.shape_func {
             %0 = rt.input_dim 0, 0
             rt.yield %0 : index
@@ -69,6 +69,13 @@ def Rt_ShapeFuncOp : Rt_Op<"shape_func", [SingleBlock, NoRegionArguments, HasPar
   let description = [{
     A straight line of shape arithmetic and checks. Runs before anything else; its results are the slots that the
     steps use. A failing check or a division by zero ends the run with an error.
+
+        %rows, %bytes = rt.shape_func {
+          %0 = rt.input_dim 0, 0
+          %1 = rt.shape_constant 1536
+          %2 = rt.shape_arith mul %0, %1
+          rt.yield %0, %2 : index, index
+        } : index, index
   }];
   let results = (outs Variadic<Index>:$results);
   let regions = (region SizedRegion<1>:$body);
@@ -78,6 +85,9 @@ def Rt_ShapeFuncOp : Rt_Op<"shape_func", [SingleBlock, NoRegionArguments, HasPar
 
 def Rt_YieldOp : Rt_Op<"yield", [Terminator, ReturnLike, HasParent<"ShapeFuncOp">]> {
   let summary = "ends a shape function";
+  let description = [{
+    Its operands are the function's results, in order: `rt.yield %rows, %bytes : index, index`.
+  }];
   let arguments = (ins Variadic<Index>:$operands);
   let assemblyFormat = "($operands^ `:` type($operands))? attr-dict";
 }
@@ -89,6 +99,9 @@ class Rt_ShapeOp<string mnemonic, list<Trait> traits = []>
 
 def Rt_ShapeConstantOp : Rt_ShapeOp<"shape_constant", [ConstantLike]> {
   let summary = "a number";
+  let description = [{
+    `%c = rt.shape_constant 1536`
+  }];
   let arguments = (ins I64Attr:$value);
   let assemblyFormat = "$value attr-dict";
   let hasFolder = 1;
@@ -96,12 +109,19 @@ def Rt_ShapeConstantOp : Rt_ShapeOp<"shape_constant", [ConstantLike]> {
 
 def Rt_InputDimOp : Rt_ShapeOp<"input_dim"> {
   let summary = "dimension `dim` of input `input`";
+  let description = [{
+    Dimension 1 of input 0: `%s = rt.input_dim 0, 1`. It is at least 0.
+  }];
   let arguments = (ins I64Attr:$input, I64Attr:$dim);
   let assemblyFormat = "$input `,` $dim attr-dict";
 }
 
 def Rt_InputValueOp : Rt_ShapeOp<"input_value"> {
   let summary = "element `element` of integer input `input`; its value becomes part of the plan's key";
+  let description = [{
+    Row-major element 3 of input 2: `%v = rt.input_value 2, 3`. A run whose input has no such element ends with an
+    error.
+  }];
   let arguments = (ins I64Attr:$input, I64Attr:$element);
   let assemblyFormat = "$input `,` $element attr-dict";
 }
@@ -111,6 +131,8 @@ def Rt_ShapeArithOp : Rt_ShapeOp<"shape_arith"> {
   let description = [{
     Exact in 64 bits; overflow is an error of the run. Division rounds towards minus (floor_div) or plus (ceil_div)
     infinity, mod takes the divisor's sign; equal and less give 0 or 1.
+
+        %tiles = rt.shape_arith ceil_div %rows, %c8
   }];
   let arguments = (ins Rt_ShapeKind:$kind, Index:$lhs, Index:$rhs);
   let assemblyFormat = "$kind $lhs `,` $rhs attr-dict";
@@ -118,6 +140,11 @@ def Rt_ShapeArithOp : Rt_ShapeOp<"shape_arith"> {
 
 def Rt_ShapeSelectOp : Rt_ShapeOp<"shape_select"> {
   let summary = "condition != 0 ? on_true : on_false";
+  let description = [{
+    Both sides are computed: what may fail in one of them fails the run.
+
+        %end = rt.shape_select %is_negative, %from_end, %from_start
+  }];
   let arguments = (ins Index:$condition, Index:$on_true, Index:$on_false);
   let assemblyFormat = "$condition `,` $on_true `,` $on_false attr-dict";
 }
@@ -126,6 +153,8 @@ def Rt_CheckOp : Rt_Op<"check", [HasParent<"ShapeFuncOp">]> {
   let summary = "ends the run with a message unless the two sizes are as demanded";
   let description = [{
     `{a}` and `{b}` in the message stand for the two values; `node` is the model's node.
+
+        rt.check less_equal %s, %c512 node "/embeddings/Add" message "expects a size of at most {b}, got {a}"
   }];
   let arguments = (ins Rt_CheckKind:$kind, Index:$lhs, Index:$rhs, StrAttr:$node, StrAttr:$message);
   let assemblyFormat = "$kind $lhs `,` $rhs `node` $node `message` $message attr-dict";
@@ -141,18 +170,27 @@ class Rt_MemoryOp<string mnemonic> : Rt_Op<mnemonic, [Pure, HasParent<"FuncOp">]
 
 def Rt_InputOp : Rt_MemoryOp<"input"> {
   let summary = "the caller's tensor for input `index`; never written";
+  let description = [{
+    `%x = rt.input 0`
+  }];
   let arguments = (ins I64Attr:$index);
   let assemblyFormat = "$index attr-dict";
 }
 
 def Rt_OutputOp : Rt_MemoryOp<"output"> {
   let summary = "the tensor of output `index`, of the dimensions `sizes`";
+  let description = [{
+    `%y = rt.output 0 sizes(%rows, %c384)`
+  }];
   let arguments = (ins I64Attr:$index, Variadic<Index>:$sizes);
   let assemblyFormat = "$index `sizes` `(` $sizes `)` attr-dict";
 }
 
 def Rt_ConstantBufferOp : Rt_MemoryOp<"constant_buffer"> {
   let summary = "the bytes of an rt.constant";
+  let description = [{
+    `%w = rt.constant_buffer @w0`
+  }];
   let arguments = (ins FlatSymbolRefAttr:$constant);
   let assemblyFormat = "$constant attr-dict";
 }
@@ -160,6 +198,9 @@ def Rt_ConstantBufferOp : Rt_MemoryOp<"constant_buffer"> {
 // Not Pure: two buffers of equal size are two buffers.
 def Rt_BufferOp : Rt_Op<"buffer", [HasParent<"FuncOp">]> {
   let summary = "arena memory of `bytes`, alive from the first to the last step that uses it";
+  let description = [{
+    `%a = rt.buffer %bytes`. Buffers whose lives don't overlap may share memory.
+  }];
   let arguments = (ins Index:$bytes);
   let results = (outs Rt_BufferType:$result);
   let assemblyFormat = "$bytes attr-dict";
@@ -176,7 +217,8 @@ def Rt_DispatchOp : Rt_Op<"dispatch", [HasParent<"FuncOp">, AttrSizedOperandSegm
     hold one size per target, in the order of the module's `rt.targets`; `rt-add-work-shapes` fills them once tiles are
     selected. `nodes` are the model's nodes the kernel holds; `results_info` has one dictionary
     {name, type, permutation} per output: what it is in terms of the model's tensors (name "" if it is none of
-    them); `error_sites` has one triple [node, op type, what] for each checked read of the kernel; `result_sizes` are the dimensions of all outputs, one after the other, for those who look at them.
+    them); `error_sites` has one triple [node, op type, what] for each checked read of the kernel; `result_sizes` are the
+    dimensions of all outputs, one after the other, for those who look at them.
 
         rt.dispatch @f32_map_x ins(%in) outs(%out) sizes(%rows) result_sizes(%rows, %c384)
             flops(%f) bytes(%b) grids(%g) grains(%one) scratch(%zero)
@@ -197,12 +239,18 @@ def Rt_DispatchOp : Rt_Op<"dispatch", [HasParent<"FuncOp">, AttrSizedOperandSegm
 
 def Rt_StoreSlotsOp : Rt_Op<"store_slots", [HasParent<"FuncOp">]> {
   let summary = "writes sizes into memory as a tensor of integers";
+  let description = [{
+    One slot an element, in row-major order: `rt.store_slots %y slots(%b, %s) : i64`.
+  }];
   let arguments = (ins Rt_BufferType:$target, Variadic<Index>:$slots, TypeAttr:$element_type);
   let assemblyFormat = "$target `slots` `(` $slots `)` attr-dict `:` $element_type";
 }
 
 def Rt_CopyOp : Rt_Op<"copy", [HasParent<"FuncOp">]> {
   let summary = "copies `bytes` from one memory to another: results that are inputs, constants or each other";
+  let description = [{
+    `rt.copy %x to %y bytes(%n)`
+  }];
   let arguments = (ins Rt_BufferType:$source, Rt_BufferType:$target, Index:$bytes);
   let assemblyFormat = "$source `to` $target `bytes` `(` $bytes `)` attr-dict";
 }
