@@ -129,6 +129,9 @@ void KernelEmitter::store(Value value, unsigned number, const Access &access, Ar
   value = toStorage(*this, value, getElementType(plan, number));
   LaneStride stride = lanes.width == 1 ? LaneStride::Uniform : getLaneStride(access, lanes.loop, kLanes);
   if (stride == LaneStride::Uniform) {
+    // A result stands still along a loop of one iteration alone, whose element is lane 0.
+    if (isa<VectorType>(value.getType()))
+      value = b.create<vector::ExtractOp>(loc, value, 0);
     b.create<memref::StoreOp>(loc, value, bindings[number], address(access, loops));
     return;
   }
