@@ -69,6 +69,9 @@ def Kernel_FuncOp : Kernel_Op<"func", [FunctionOpInterface, IsolatedFromAbove, S
 
 def Kernel_ReturnOp : Kernel_Op<"return", [Pure, Terminator, HasParent<"FuncOp">]> {
   let summary = "ends a kernel.func and hands out its results";
+  let description = [{
+    `kernel.return %y : tensor<?x384xf32>`
+  }];
   let arguments = (ins Variadic<AnyRankedTensor>:$operands);
   let assemblyFormat = "($operands^ `:` type($operands))? attr-dict";
   let hasVerifier = 1;
@@ -88,7 +91,13 @@ def Kernel_MapOp : Kernel_Root<"map", [SingleBlockImplicitTerminator<"YieldOp">]
 
     All loops are parallel. Each result's map must hit every element of the result exactly once. The region may use
     `kernel.index`, `kernel.gather` and the enclosing function's size arguments.
-    The example of `kernel.func` shows one.
+
+        %y = kernel.map sizes(%rows) bounds(affine_map<()[s0] -> (s0, 384)>) ins(%x : tensor<?x384xf32>)
+            attributes {indexing_maps = [affine_map<(d0, d1)[s0] -> (d0, d1)>, affine_map<(d0, d1)[s0] -> (d0, d1)>]} {
+        ^bb0(%e: f32):
+          %r = arith.addf %e, %e : f32
+          kernel.yield %r : f32
+        } : tensor<?x384xf32>
   }];
   let arguments = (ins Variadic<AnyRankedTensor>:$inputs, Variadic<Index>:$sizes, AffineMapAttr:$bounds,
                        AffineMapArrayAttr:$indexing_maps);
@@ -110,6 +119,20 @@ def Kernel_ReduceOp : Kernel_Root<"reduce"> {
     The first `input_count` tensors are the inputs of `body`; the rest are captures: elements of `finish`, whose maps
     don't depend on the reduction loops. The order of combination is fixed by the bounds of the reduction loops alone,
     so no result depends on how many others there are. An empty reduction gives the combiner's neutral element.
+
+        // the mean of 8 rows
+        %y = kernel.reduce bounds(affine_map<() -> (8, 4)>) ins(%x : tensor<8x4xf32>)
+            attributes {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d1)>],
+                        reduction_loops = array<i64: 0>, input_count = 1 : i64,
+                        combiners = [#kernel.combiner<sum>]} body {
+        ^bb0(%e: f32):
+          kernel.yield %e : f32
+        } finish {
+        ^bb0(%sum: f32):
+          %eighth = arith.constant 0.125 : f32
+          %r = arith.mulf %sum, %eighth : f32
+          kernel.yield %r : f32
+        } : tensor<4xf32>
   }];
   let arguments = (ins Variadic<AnyRankedTensor>:$inputs, Variadic<Index>:$sizes, AffineMapAttr:$bounds,
                        AffineMapArrayAttr:$indexing_maps, DenseI64ArrayAttr:$reduction_loops, I64Attr:$input_count,
@@ -180,6 +203,14 @@ def Kernel_ContractOp : Kernel_Root<"contract"> {
     With `packed_rhs` the rhs is a constant packed into panels of P columns: tensor<ceil(N/P) x K x P>, element (k, n)
     at [n / P, k, n % P], columns beyond N zero; its map is then the constant map (d...)[s...] -> (0, 0, 0), and
     `packed_rhs` holds N.
+
+        %y = kernel.contract sizes(%rows) bounds(affine_map<()[s0] -> (s0, 20, 8)>)
+            ins(%x, %w : tensor<?x8xf32>, tensor<2x8x16xf32>)
+            attributes {indexing_maps = [affine_map<(m, n, k)[s0] -> (m, k)>, affine_map<(m, n, k)[s0] -> (0, 0, 0)>,
+                                         affine_map<(m, n, k)[s0] -> (m, n)>], packed_rhs = 20 : i64} epilogue {
+        ^bb0(%acc: f32):
+          kernel.yield %acc : f32
+        } : tensor<?x20xf32>
   }];
   let arguments = (ins Variadic<AnyRankedTensor>:$inputs, Variadic<Index>:$sizes, AffineMapAttr:$bounds,
                        AffineMapArrayAttr:$indexing_maps, OptionalAttr<I64Attr>:$packed_rhs);
@@ -268,6 +299,9 @@ def Kernel_AttentionOp : Kernel_Root<"attention"> {
 
 def Kernel_YieldOp : Kernel_Op<"yield", [Pure, Terminator, ReturnLike]> {
   let summary = "ends a scalar region";
+  let description = [{
+    Gives the region's values: `kernel.yield %r : f32`.
+  }];
   let arguments = (ins Variadic<AnyType>:$operands);
   let builders = [OpBuilder<(ins), [{ }]>];
   let assemblyFormat = "($operands^ `:` type($operands))? attr-dict";
@@ -275,6 +309,9 @@ def Kernel_YieldOp : Kernel_Op<"yield", [Pure, Terminator, ReturnLike]> {
 
 def Kernel_IndexOp : Kernel_Op<"index", [Pure]> {
   let summary = "the current index of one of the root's loops";
+  let description = [{
+    The index of the second loop: `%column = kernel.index 1`.
+  }];
   let arguments = (ins ConfinedAttr<I64Attr, [IntMinValue<0>]>:$loop);
   let results = (outs Index:$result);
   let assemblyFormat = "$loop attr-dict";
