@@ -26,14 +26,14 @@ AxisMaps getIdentityMaps(ArrayRef<int64_t> dims) {
 }
 
 // The extents that |shape| asks for: 0 copies the input's, -1 is what is left over.
-llvm::Expected<Dims> resolveShape(ArrayRef<int64_t> input, ArrayRef<int64_t> shape, bool allowZero) {
+llvm::Expected<Dims> resolveShape(const HostTensor &input, ArrayRef<int64_t> shape, bool allowZero) {
   Dims dims(shape);
   std::optional<size_t> open;
   for (size_t i = 0; i < dims.size(); ++i) {
     if (dims[i] == 0 && !allowZero) {
-      if (i >= input.size())
+      if (int64_t(i) >= input.getRank())
         return makeError("expects an input dimension to copy for the 0 at position " + Twine(i));
-      dims[i] = input[i];
+      dims[i] = input.getDim(i);
     } else if (dims[i] == -1) {
       if (open)
         return makeError("expects one -1 in the shape at most");
@@ -41,15 +41,14 @@ llvm::Expected<Dims> resolveShape(ArrayRef<int64_t> input, ArrayRef<int64_t> sha
       dims[i] = 1;
     }
   }
-  llvm::Expected<int64_t> wanted = countElements(dims), count = countElements(input);
-  if (!wanted || !count) {
-    llvm::Error error = wanted ? llvm::Error::success() : wanted.takeError();
-    return llvm::joinErrors(std::move(error), count ? llvm::Error::success() : count.takeError());
-  }
-  if (open && *wanted != 0 && *count % *wanted == 0)
-    dims[*open] = *count / *wanted;
-  else if (open || *wanted != *count)
-    return makeError("expects a shape of " + Twine(*count) + " elements, got " + toString(shape));
+  llvm::Expected<int64_t> wanted = countElements(dims);
+  if (!wanted)
+    return wanted.takeError();
+  int64_t count = input.getNumElements();
+  if (open && *wanted != 0 && count % *wanted == 0)
+    dims[*open] = count / *wanted;
+  else if (open || *wanted != count)
+    return makeError("expects a shape of " + Twine(count) + " elements, got " + toString(shape));
   return dims;
 }
 
@@ -127,7 +126,7 @@ llvm::Expected<Dims> getSplitSizes(nn::SplitOp op, int64_t extent) {
 } // namespace
 
 llvm::Expected<HostTensor> evaluate(nn::ReshapeOp op, In<nn::ReshapeOp> in) {
-  llvm::Expected<Dims> dims = resolveShape(in.getData()->getDims(), in.getShape()->getInts(), op.getAllowzero());
+  llvm::Expected<Dims> dims = resolveShape(*in.getData(), in.getShape()->getInts(), op.getAllowzero());
   if (!dims)
     return dims.takeError();
   return in.getData()->withDims(*dims);

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Whole models: import and reference evaluator against torch's outputs, and MiniLM-L3 against onnxruntime.
 
-Each is evaluated as imported, and again after the passes of the fusion phase, which must not change values. A model with
-an operator that isn't imported yet is passed over, but for the families that the compiler must know.
+Each is evaluated as imported, and again after the passes of the fusion phase, which must not change values. A model
+with an operator that isn't imported yet is passed over, but for the families that the compiler must know.
 """
 
 import os
