@@ -24,6 +24,8 @@ std::atomic<size_t> allocations{0};
 
 // A sanitizer brings its own malloc, which must stay, and tells of each call.
 #ifndef HEDDLE_TEST_SANITIZED
+// Visible, so that the C++ library's operator new finds them as well.
+#pragma GCC visibility push(default)
 extern "C" {
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t count, size_t size);
@@ -41,6 +43,7 @@ int posix_memalign(void **out, size_t alignment, size_t size) {
   return *out ? 0 : ENOMEM;
 }
 }
+#pragma GCC visibility pop
 #else
 namespace {
 const int hooks_installed = __sanitizer_install_malloc_and_free_hooks(
