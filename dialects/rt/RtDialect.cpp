@@ -4,9 +4,9 @@
 
 #include "dialects/rt/RtDialect.h"
 
-#include "llvm/ADT/TypeSwitch.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace heddle::rt;
@@ -50,9 +50,7 @@ LogicalResult ShapeFuncOp::verify() {
   return success();
 }
 
-OpFoldResult ShapeConstantOp::fold(FoldAdaptor) {
-  return IntegerAttr::get(IndexType::get(getContext()), getValue());
-}
+OpFoldResult ShapeConstantOp::fold(FoldAdaptor) { return IntegerAttr::get(IndexType::get(getContext()), getValue()); }
 
 LogicalResult DispatchOp::verify() {
   if (getResultsInfo().size() != getOutputs().size())

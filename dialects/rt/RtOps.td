@@ -46,8 +46,8 @@ def Rt_FuncOp : Rt_Op<"func", [Symbol, IsolatedFromAbove, SingleBlock, NoTermina
     `inputs` and `outputs` are arrays of dictionaries {name, type, dims}; a dimension is an integer, or a string that
     names a symbol shared by all inputs that use it.
 
-        rt.func @main attributes {inputs = [{name = "x", type = f32, dims = ["rows", 384]}],
-                                  outputs = [{name = "y", type = f32, dims = ["rows", 384]}]} {
+        rt.func @main attributes {inputs = [{name = "x", type = f32, dims = ["rows", 384]} ],
+                                  outputs = [{name = "y", type = f32, dims = ["rows", 384]} ]} {
           %rows = rt.shape_func {
             %0 = rt.input_dim 0, 0
             rt.yield %0 : index
@@ -217,8 +217,8 @@ def Rt_DispatchOp : Rt_Op<"dispatch", [HasParent<"FuncOp">, AttrSizedOperandSegm
     hold one size per target, in the order of the module's `rt.targets`; `rt-add-work-shapes` fills them once tiles are
     selected. `nodes` are the model's nodes the kernel holds; `results_info` has one dictionary
     {name, type, permutation} per output: what it is in terms of the model's tensors (name "" if it is none of
-    them); `error_sites` has one triple [node, op type, what] for each checked read of the kernel; `result_sizes` are the
-    dimensions of all outputs, one after the other, for those who look at them.
+    them); `error_sites` has one triple [node, op type, what] for each checked read of the kernel; `result_sizes` are
+    the dimensions of all outputs, one after the other, for those who look at them.
 
         rt.dispatch @f32_map_x ins(%in) outs(%out) sizes(%rows) result_sizes(%rows, %c384)
             flops(%f) bytes(%b) grids(%g) grains(%one) scratch(%zero)
