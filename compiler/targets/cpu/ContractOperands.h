@@ -7,6 +7,7 @@
 #define HEDDLE_COMPILER_TARGETS_CPU_CONTRACTOPERANDS_H
 
 #include "compiler/targets/cpu/KernelEmitter.h"
+#include "compiler/targets/cpu/PanelPacker.h"
 
 namespace heddle::cpu {
 
@@ -15,7 +16,7 @@ public:
   /// |loops|: indices of the batch loops; those of m, n and k are set as code is emitted.
   ContractOperands(KernelEmitter &emitter, llvm::SmallVectorImpl<mlir::Value> &loops)
       : emitter(emitter), loops(loops), plan(emitter.plan), m(plan.contract.panelLoops[0]),
-        n(plan.contract.panelLoops[1]), k(plan.contract.panelLoops[2]) {}
+        n(plan.contract.panelLoops[1]), k(plan.contract.panelLoops[2]), packer(emitter, loops, /*input=*/1, n, k) {}
 
   /// Copies to scratch what has to be copied: rows |rowBegin| to |rowEnd|, |panelCount| panels from column |column| on.
   void prepare(mlir::Value rowBegin, mlir::Value rowEnd, mlir::Value column, mlir::Value panelCount);
@@ -31,15 +32,12 @@ public:
 private:
   void copyLhs(mlir::Value rowEnd);
   void packPanel(mlir::Value panel);
-  void packByColumns(mlir::Value panel, mlir::Value column, mlir::Value columns);
-  void packTransposed(mlir::Value panel, mlir::Value column, mlir::Value columns);
-  void packBlock(mlir::Value target, mlir::Value column, mlir::Value columns, mlir::Value depth, bool isWhole);
-  mlir::Value paddedDepth();
 
   KernelEmitter &emitter;
   llvm::SmallVectorImpl<mlir::Value> &loops;
   const KernelPlan &plan;
   unsigned m, n, k;
+  PanelPacker packer;
   mlir::Value rowBegin, column;
 };
 

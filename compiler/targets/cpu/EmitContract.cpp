@@ -7,10 +7,11 @@
 #include "compiler/targets/cpu/ContractOperands.h"
 #include "compiler/targets/cpu/Generators.h"
 #include "compiler/targets/cpu/RegionEmitter.h"
+#include "compiler/targets/cpu/RowTiles.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
@@ -48,7 +49,7 @@ private:
     std::optional<int64_t> bound = plan.nest.bounds[n].getConstant();
     if (!bound) {
       SmallVector<int64_t> counts = llvm::to_vector(llvm::seq<int64_t>(1, most + 1));
-      emitSwitch(panels, counts, [&](int64_t count) { emitRows(count); });
+      emitSwitch(emitter, panels, counts, [&](int64_t count) { emitRows(count); });
       return;
     }
     int64_t total = llvm::divideCeil(*bound, kLanes), last = total % most;
@@ -57,79 +58,18 @@ private:
       counts.push_back(most);
     if (last != 0)
       counts.push_back(last);
-    emitSwitch(panels, counts, [&](int64_t count) { emitRows(count); });
-  }
-
-  /// Runs |body| for the one of |cases| that |value| equals; it equals one, or none where nothing is to be done.
-  void emitSwitch(Value value, ArrayRef<int64_t> cases, llvm::function_ref<void(int64_t)> body,
-                  bool mayBeNone = false) {
-    if (cases.empty())
-      return;
-    if (cases.size() == 1 && !mayBeNone) {
-      body(cases.front());
-      return;
-    }
-    auto branch = b.create<scf::IndexSwitchOp>(loc, TypeRange(), value, cases, cases.size());
-    OpBuilder::InsertionGuard guard(b);
-    for (auto [region, number] : llvm::zip(branch.getCaseRegions(), cases)) {
-      b.setInsertionPointToStart(&region.emplaceBlock());
-      body(number);
-      b.create<scf::YieldOp>(loc);
-    }
-    b.setInsertionPointToStart(&branch.getDefaultRegion().emplaceBlock());
-    b.create<scf::YieldOp>(loc);
+    emitSwitch(emitter, panels, counts, [&](int64_t count) { emitRows(count); });
   }
 
   //===--- Rows -------------------------------------------------------------===//
 
   void emitRows(int64_t vectors) {
-    int64_t tile = plan.contract.rowTile;
-    bool split = plan.config.getInteger(config::kSplitRowTail) != 0;
-    Value count = emitter.sub(rowEnd, rowBegin), tileRows = emitter.index(tile);
-    Value rest = b.create<arith::RemUIOp>(loc, count, tileRows);
-    Value tail = rest;
-    if (split) {
-      // Few rows alone leave the multipliers waiting: share them with one whole tile.
-      Value isShort = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ule, emitter.sub(rest, emitter.index(1)),
-                                              emitter.index(tile / 2 - 1));
-      Value hasTile = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::uge, count, tileRows);
-      Value shares = b.create<arith::AndIOp>(loc, isShort, hasTile);
-      tail = b.create<arith::SelectOp>(loc, shares, emitter.add(rest, tileRows), rest);
-    }
-    Value mainEnd = emitter.sub(rowEnd, tail);
-    emitter.forLoop(rowBegin, mainEnd, tile, [&](Value row) { emitTile(row, tile, vectors); });
-    emitTail(mainEnd, tail, vectors, split);
-  }
-
-  /// Rows left in an item, where the plan knows: all items but the last have a multiple of the tile.
-  std::optional<int64_t> getConstantRest() const {
+    // All items but the last have a multiple of the tile.
     std::optional<int64_t> rows = plan.nest.bounds[m].getConstant();
-    return rows ? std::optional<int64_t>(*rows % plan.contract.rowTile) : std::nullopt;
-  }
-
-  void emitTail(Value begin, Value tail, int64_t vectors, bool split) {
-    int64_t tile = plan.contract.rowTile;
-    std::optional<int64_t> rest = getConstantRest();
-    if (rest && *rest == 0)
-      return;
-    SmallVector<int64_t> sizes = llvm::to_vector(llvm::seq<int64_t>(1, tile));
-    if (!split) {
-      if (rest)
-        sizes = {*rest};
-      emitSwitch(tail, sizes, [&](int64_t rows) { emitTile(begin, rows, vectors); }, /*mayBeNone=*/true);
-      return;
-    }
-    // At most two pieces, each smaller than a tile; the code of every size exists once.
-    Value whole = emitter.index(tile);
-    Value fits = emitter.less(tail, whole);
-    Value half = emitter.floorDiv(emitter.add(tail, emitter.index(1)), 2);
-    Value first = b.create<arith::SelectOp>(loc, fits, tail, half);
-    emitter.forLoop(emitter.index(0), emitter.index(2), 1, [&](Value piece) {
-      Value isFirst = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, piece, emitter.index(0));
-      Value rows = b.create<arith::SelectOp>(loc, isFirst, first, emitter.sub(tail, first));
-      Value row = emitter.add(begin, b.create<arith::SelectOp>(loc, isFirst, emitter.index(0), first));
-      emitSwitch(rows, sizes, [&](int64_t count) { emitTile(row, count, vectors); }, /*mayBeNone=*/true);
-    });
+    RowTiles tiles{plan.contract.rowTile, plan.config.getInteger(config::kSplitRowTail) != 0, std::nullopt};
+    if (rows)
+      tiles.rest = *rows % tiles.height;
+    forRowTiles(emitter, tiles, rowBegin, rowEnd, [&](Value row, int64_t count) { emitTile(row, count, vectors); });
   }
 
   //===--- One tile ---------------------------------------------------------===//
@@ -153,7 +93,8 @@ private:
             Value element = b.create<memref::LoadOp>(loc, lhs, emitter.add(lhsRows[r], lhsOffset));
             Value spread = b.create<vector::BroadcastOp>(loc, type, element);
             for (int64_t j = 0; j < vectors; ++j)
-              next.push_back(b.create<vector::FMAOp>(loc, spread, factors[j], current[r * vectors + j]));
+              // vector.fma would leave it to LLVM whether to round once; math.fma always does.
+              next.push_back(b.create<math::FmaOp>(loc, spread, factors[j], current[r * vectors + j]));
           }
           return next;
         });
