@@ -104,6 +104,34 @@ scalar evaluate_constant(arith::ConstantOp op) {
   return wrap(cast<IntegerAttr>(op.getValue()).getValue().getSExtValue(), op.getType());
 }
 
+/// Functions of the math dialect, by the C library in double precision.
+double evaluate_math(Operation *op, const std::vector<scalar> &x) {
+  return llvm::TypeSwitch<Operation *, double>(op)
+      .Case([&](math::ExpOp) { return std::exp(x[0].f); })
+      .Case([&](math::Exp2Op) { return std::exp2(x[0].f); })
+      .Case([&](math::ExpM1Op) { return std::expm1(x[0].f); })
+      .Case([&](math::LogOp) { return std::log(x[0].f); })
+      .Case([&](math::Log2Op) { return std::log2(x[0].f); })
+      .Case([&](math::Log10Op) { return std::log10(x[0].f); })
+      .Case([&](math::Log1pOp) { return std::log1p(x[0].f); })
+      .Case([&](math::TanhOp) { return std::tanh(x[0].f); })
+      .Case([&](math::ErfOp) { return std::erf(x[0].f); })
+      .Case([&](math::SinOp) { return std::sin(x[0].f); })
+      .Case([&](math::CosOp) { return std::cos(x[0].f); })
+      .Case([&](math::PowFOp) { return std::pow(x[0].f, x[1].f); })
+      .Case([&](math::SqrtOp) { return std::sqrt(x[0].f); })
+      .Case([&](math::RsqrtOp) { return 1.0 / std::sqrt(x[0].f); })
+      .Case([&](math::AbsFOp) { return std::fabs(x[0].f); })
+      .Case([&](math::FloorOp) { return std::floor(x[0].f); })
+      .Case([&](math::CeilOp) { return std::ceil(x[0].f); })
+      .Case([&](math::RoundOp) { return std::round(x[0].f); })
+      .Case([&](math::RoundEvenOp) { return std::nearbyint(x[0].f); })
+      .Default([](Operation *op) -> double {
+        std::fprintf(stderr, "op not known to the interpreter: %s\n", op->getName().getStringRef().str().c_str());
+        std::abort();
+      });
+}
+
 } // namespace
 
 bool is_integer_division(Operation *op) {
@@ -148,26 +176,9 @@ scalar evaluate_scalar(Operation *op, const std::vector<scalar> &x) {
       .Case([&](arith::FPToSIOp) { return integer(saturate(x[0].f, type, true)); })
       .Case([&](arith::FPToUIOp) { return integer(saturate(x[0].f, type, false)); })
       .Case<arith::ExtFOp, arith::TruncFOp>([&](auto) { return x[0]; })
-      .Case([&](math::ExpOp) { return real(std::exp(x[0].f)); })
-      .Case([&](math::Exp2Op) { return real(std::exp2(x[0].f)); })
-      .Case([&](math::ExpM1Op) { return real(std::expm1(x[0].f)); })
-      .Case([&](math::LogOp) { return real(std::log(x[0].f)); })
-      .Case([&](math::Log2Op) { return real(std::log2(x[0].f)); })
-      .Case([&](math::Log10Op) { return real(std::log10(x[0].f)); })
-      .Case([&](math::Log1pOp) { return real(std::log1p(x[0].f)); })
-      .Case([&](math::TanhOp) { return real(std::tanh(x[0].f)); })
-      .Case([&](math::ErfOp) { return real(std::erf(x[0].f)); })
-      .Case([&](math::SinOp) { return real(std::sin(x[0].f)); })
-      .Case([&](math::CosOp) { return real(std::cos(x[0].f)); })
-      .Case([&](math::PowFOp) { return real(std::pow(x[0].f, x[1].f)); })
-      .Case([&](math::SqrtOp) { return real(std::sqrt(x[0].f)); })
-      .Case([&](math::RsqrtOp) { return real(1.0 / std::sqrt(x[0].f)); })
-      .Case([&](math::AbsFOp) { return real(std::fabs(x[0].f)); })
-      .Case([&](math::FloorOp) { return real(std::floor(x[0].f)); })
-      .Case([&](math::CeilOp) { return real(std::ceil(x[0].f)); })
-      .Case([&](math::RoundOp) { return real(std::round(x[0].f)); })
-      .Case([&](math::RoundEvenOp) { return real(std::nearbyint(x[0].f)); })
-      .Default([](Operation *op) -> S {
+      .Default([&](Operation *op) -> S {
+        if (isa<math::MathDialect>(op->getDialect()))
+          return scalar::of(evaluate_math(op, x));
         std::fprintf(stderr, "op not known to the interpreter: %s\n", op->getName().getStringRef().str().c_str());
         std::abort();
       });

@@ -63,7 +63,7 @@ kernel.func @checks_an_id_once_per_vector(%table: tensor<100x32xf32>, %ids: tens
 // CHECK-COUNT-4: vector.load
 // CHECK: memref.load
 // CHECK: vector.broadcast
-// CHECK-COUNT-16: vector.fma
+// CHECK-COUNT-16: math.fma
 // CHECK: scf.yield
 // CHECK: %[[B:.*]] = vector.load
 // CHECK: %[[R:.*]] = arith.addf %[[SUMS]]#0, %[[B]]

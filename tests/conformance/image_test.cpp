@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Promises about targets, kernel names and images: the same bytes in every run, nothing a loader would have to change,
+// clear errors.
+
+#include <gtest/gtest.h>
+
+#include "compiler/targets/TargetRegistry.h"
+#include "compiler/targets/cpu/CpuTarget.h"
+#include "compiler/targets/cpu/LinkImage.h"
+#include "dialects/kernel/KernelOps.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "tests/conformance/kernel_harness.h"
+
+using namespace mlir;
+
+namespace heddle::conformance {
+namespace {
+
+/// Two maps that differ in one constant, under different names.
+constexpr char kMaps[] = R"(
+kernel.func @first(%x: tensor<64xf32>) -> tensor<64xf32> {
+  %r = kernel.map bounds(affine_map<() -> (64)>) ins(%x : tensor<64xf32>)
+      attributes {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>]} {
+  ^bb0(%e: f32):
+    %c = arith.constant 2.0 : f32
+    %p = arith.mulf %e, %c : f32
+    kernel.yield %p : f32
+  } : tensor<64xf32>
+  kernel.return %r : tensor<64xf32>
+}
+kernel.func @second(%x: tensor<64xf32>) -> tensor<64xf32> {
+  %r = kernel.map bounds(affine_map<() -> (64)>) ins(%x : tensor<64xf32>)
+      attributes {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>]} {
+  ^bb0(%e: f32):
+    %c = arith.constant 3.0 : f32
+    %p = arith.mulf %e, %c : f32
+    kernel.yield %p : f32
+  } : tensor<64xf32>
+  kernel.return %r : tensor<64xf32>
+}
+kernel.func @third(%renamed: tensor<64xf32>) -> tensor<64xf32> {
+  %r = kernel.map bounds(affine_map<() -> (64)>) ins(%renamed : tensor<64xf32>)
+      attributes {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>]} {
+  ^bb0(%e: f32):
+    %c = arith.constant 2.0 : f32
+    %p = arith.mulf %e, %c : f32
+    kernel.yield %p : f32
+  } : tensor<64xf32>
+  kernel.return %r : tensor<64xf32>
+})";
+
+TEST(Image, HasTheSameBytesInEveryRun) {
+  auto first = kernel_module::compile(kMaps, "cpu:x86-64-v3"), second = kernel_module::compile(kMaps, "cpu:x86-64-v3");
+  ASSERT_TRUE(first && second);
+  EXPECT_EQ(first->image().bytes, second->image().bytes);
+  EXPECT_EQ(first->image().addresses, second->image().addresses);
+  ASSERT_EQ(first->image().addresses.size(), 3u);
+  EXPECT_EQ(first->image().addresses[0].first, "first");
+}
+
+TEST(Image, NamesTheLibraryCallThatAKernelMustNotMake) {
+  // An object that calls a function, as a libm call would show: assembled by hand from the smallest ELF file there is.
+  cpu::KernelObject broken{"broken", {'n', 'o', 'n', 'e'}};
+  auto symbols = cpu::findUndefinedSymbols(broken);
+  ASSERT_FALSE(symbols);
+  llvm::consumeError(symbols.takeError());
+  auto image = cpu::linkImage({broken});
+  ASSERT_FALSE(image);
+  EXPECT_NE(llvm::toString(image.takeError()).find("the linker failed"), std::string::npos);
+}
+
+TEST(KernelName, SpeaksOfTypesRootTileAndIsa) {
+  cpu::registerCpuTarget();
+  MLIRContext context;
+  context.loadDialect<kernel::KernelDialect>();
+  auto module = parseSourceString<ModuleOp>(kMaps, &context);
+  auto target = llvm::cantFail(parseTarget("cpu:x86-64-v4"));
+  PassManager pm(&context);
+  target->addSelectionPass(pm);
+  ASSERT_TRUE(module && succeeded(pm.run(*module)));
+  auto name_of = [&](const char *kernel) {
+    return target->getKernelName(module->lookupSymbol<kernel::FuncOp>(kernel));
+  };
+  EXPECT_EQ(name_of("first").find("f32_map_1x16__avx512_"), 0u) << name_of("first");
+  EXPECT_EQ(name_of("first").size(), std::string("f32_map_1x16__avx512_").size() + 8);
+  EXPECT_NE(name_of("first"), name_of("second"));
+  EXPECT_EQ(name_of("first"), name_of("third")) << "names inside a kernel don't matter";
+}
+
+std::string error_of(const char *spec) {
+  cpu::registerCpuTarget();
+  auto target = parseTarget(spec);
+  return target ? "" : llvm::toString(target.takeError());
+}
+
+TEST(TargetName, IsExplainedWhereItIsUnknown) {
+  EXPECT_EQ(error_of("cpu:x86-64-v3"), "");
+  EXPECT_EQ(error_of("cpu"), "");
+  EXPECT_EQ(error_of("gpu"), "unknown target 'gpu'; did you mean 'cpu'?");
+  EXPECT_NE(error_of("cpu:znver9").find("unknown CPU 'znver9'; did you mean 'znver1'"), std::string::npos);
+  EXPECT_NE(error_of("cpu:nocona").find("lacks avx2 or fma"), std::string::npos);
+}
+
+TEST(TargetName, RecordsWhatTheCodeMayUse) {
+  auto has = [](const char *spec, const char *feature) {
+    auto target = llvm::cantFail(parseTarget(spec));
+    return llvm::is_contained(target->getFeatures(), feature);
+  };
+  EXPECT_TRUE(has("cpu:x86-64-v3", "avx2") && has("cpu:x86-64-v3", "fma"));
+  EXPECT_FALSE(has("cpu:x86-64-v3", "avx512f"));
+  EXPECT_TRUE(has("cpu:x86-64-v4", "avx512f") && has("cpu:x86-64-v4", "avx512vl"));
+  EXPECT_FALSE(has("cpu:x86-64-v4", "avx512vnni"));
+  EXPECT_TRUE(has("cpu:znver4", "avx512vnni"));
+}
+
+} // namespace
+} // namespace heddle::conformance
