@@ -139,7 +139,7 @@ static bool buildContraction(Outliner &outliner, const Contraction &c, Operation
   IntegerAttr columns;
   if (packed)
     columns = Builder(outliner.getContext()).getI64IntegerAttr(packed->columns);
-  outliner.finishKernel(scope, end->getResult(0), c.resultIndex, c.bounds, flops,
+  outliner.finishKernel(scope, {{end->getResult(0), c.resultIndex}}, c.bounds, flops,
                         [&](OpBuilder &b, Location loc, TypeRange results, ValueRange inputs, ValueRange sizes,
                             AffineMap bounds, ArrayAttr maps) -> Operation * {
                           return b.create<kernel::ContractOp>(loc, results, inputs, sizes, bounds, maps, columns);

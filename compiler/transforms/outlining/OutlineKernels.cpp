@@ -33,6 +33,10 @@ static StringRef findObstacle(Operation *op, const ShapeAnalysis &analysis) {
   auto isF32 = [](Value value) { return cast<RankedTensorType>(value.getType()).getElementType().isF32(); };
   if (isa<nn::MatMulOp, nn::GemmOp, nn::ConvOp>(op) && !llvm::all_of(op->getOperands(), isF32))
     return "expects operands of element type f32";
+  if (auto sdpa = dyn_cast<attn::SdpaOp>(op)) {
+    if (!isF32(sdpa.getQuery()) || !isF32(sdpa.getKey()) || !isF32(sdpa.getValue()) || !isF32(sdpa.getOutput()))
+      return "expects query, key and value of element type f32";
+  }
   if (auto reduce = dyn_cast<nn::ReduceOp>(op)) {
     if (reduce.getKind() == nn::ReduceKind::LogSumExp && reduce.getAxes().size() != 1)
       return "expects one axis for a log-sum-exp";

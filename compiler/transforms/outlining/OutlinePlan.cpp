@@ -4,6 +4,7 @@
 
 #include "compiler/transforms/outlining/OutlinePlan.h"
 
+#include "dialects/attn/AttnOps.h"
 #include "dialects/nn/NnOps.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"
@@ -44,7 +45,8 @@ OutlineRole heddle::getOutlineRole(Operation *op) {
     return OutlineRole::Inline;
   if (auto conv = dyn_cast<nn::ConvOp>(op))
     return isPatchConv(conv) ? OutlineRole::Root : OutlineRole::Unsupported;
-  if (isa<nn::MatMulOp, nn::GemmOp, nn::SoftmaxOp, nn::LogSoftmaxOp, nn::LayerNormOp, nn::RmsNormOp, nn::ReduceOp>(op))
+  if (isa<nn::MatMulOp, nn::GemmOp, nn::SoftmaxOp, nn::LogSoftmaxOp, nn::LayerNormOp, nn::RmsNormOp, nn::ReduceOp,
+          attn::SdpaOp>(op))
     return OutlineRole::Root;
   return OutlineRole::Unsupported;
 }
@@ -112,6 +114,10 @@ void OutlinePlan::findGroup(Operation *root) {
   llvm::SetVector<Operation *> members;
   members.insert(root);
   size_t validCount = 1;
+  if (isa<attn::SdpaOp>(root)) { // its kernel has no place for an epilogue
+    rootOfEnd[root] = root;
+    return;
+  }
   auto isMember = [&](Value value) { return members.contains(value.getDefiningOp()); };
   auto joins = [&](Operation *op) {
     bool isTaken = absorbed.contains(op) || rootOfEnd.contains(op); // by an earlier root's group
@@ -176,6 +182,9 @@ static bool readsMemory(OpOperand &use) {
     return static_cast<int64_t>(norm.getAxis()) + 1 != cast<RankedTensorType>(norm.getInput().getType()).getRank();
   if (auto norm = dyn_cast<nn::RmsNormOp>(reader))
     return static_cast<int64_t>(norm.getAxis()) + 1 != cast<RankedTensorType>(norm.getInput().getType()).getRank();
+  if (auto sdpa = dyn_cast<attn::SdpaOp>(reader))
+    return !llvm::is_contained(sdpa.getScoreCaptures(), use.get()) &&
+           !llvm::is_contained(sdpa.getMaskCaptures(), use.get()) && use.get() != sdpa.getQOffset();
   return isa<func::ReturnOp, nn::MatMulOp, nn::GemmOp, nn::ConvOp, nn::ConcatOp>(reader);
 }
 
@@ -193,6 +202,8 @@ bool OutlinePlan::needsMemory(Operation *op) {
   if (readers.empty())
     return false;
   Operation *reader = readers.front().first->getOwner();
+  if (isa<attn::SdpaOp>(reader))
+    return true; // a capture, which every head and row would compute again
   if (getOutlineRole(reader) == OutlineRole::Root)
     return cost > kMaxRowwiseInputCost;
   // A reader with more elements would compute each of ours many times.

@@ -112,7 +112,7 @@ static void buildRowwise(Rowwise &row, ArrayRef<kernel::Combiner> combiners, Arr
   for (unsigned stage = 0; stage <= count; ++stage)
     opCount += row.builder.getRegion(stage).front().getOperations().size();
   ShapeExpr flops = shapes.mul(shapes.product(row.bounds), shapes.constant(opCount));
-  row.outliner.finishKernel(row.scope, row.end->getResult(0), resultIndex, row.bounds, flops,
+  row.outliner.finishKernel(row.scope, {{row.end->getResult(0), AffineIndex(resultIndex)}}, row.bounds, flops,
                             [&](OpBuilder &b, Location loc, TypeRange results, ValueRange inputs, ValueRange sizes,
                                 AffineMap bounds, ArrayAttr maps) -> Operation * {
                               return b.create<kernel::RowwiseOp>(loc, results, inputs, sizes, bounds, maps,
@@ -295,7 +295,7 @@ void heddle::outlineReduce(Outliner &outliner, nn::ReduceOp root, Operation *end
 
   int64_t opCount = builder.getRegion(body).front().getOperations().size();
   outliner.finishKernel(
-      scope, end->getResult(0), resultIndex, dims, shapes.mul(shapes.product(dims), shapes.constant(opCount)),
+      scope, {{end->getResult(0), resultIndex}}, dims, shapes.mul(shapes.product(dims), shapes.constant(opCount)),
       [&](OpBuilder &b, Location loc, TypeRange results, ValueRange inputs, ValueRange sizes, AffineMap bounds,
           ArrayAttr maps) -> Operation * {
         return b.create<kernel::ReduceOp>(loc, results, inputs, sizes, bounds, maps, root.getAxes(), inputCount,

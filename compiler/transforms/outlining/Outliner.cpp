@@ -79,6 +79,8 @@ void Outliner::outline(Operation *op) {
 void Outliner::outlineRoot(Operation *root, Operation *end) {
   if (isa<nn::MatMulOp, nn::GemmOp>(root))
     return outlineContraction(*this, root, end);
+  if (auto sdpa = dyn_cast<attn::SdpaOp>(root))
+    return outlineAttention(*this, sdpa);
   if (auto conv = dyn_cast<nn::ConvOp>(root))
     return outlineConv(*this, conv, end);
   if (auto reduce = dyn_cast<nn::ReduceOp>(root); reduce && reduce.getKind() != nn::ReduceKind::LogSumExp)
@@ -127,7 +129,7 @@ const TensorView &Outliner::materialize(Value value) {
   kernelBuilder.yield(region, ScalarEmitter(*this, scope, region).emit(value, loops));
   int64_t opCount = kernelBuilder.getRegion(region).front().getOperations().size() - 1;
   ShapeExpr flops = getShapes().mul(getShapes().product(dims), getShapes().constant(opCount));
-  finishKernel(scope, value, loops, dims, flops, makeMap);
+  finishKernel(scope, {{value, loops}}, dims, flops, makeMap);
   return views[value];
 }
 
@@ -143,9 +145,9 @@ TensorView Outliner::storeCopy(Operation *op, const TensorView &view, ArrayRef<A
       kernelBuilder.finish(library, dims, {{view.elementType, ShapeDims(dims), loops}}, makeMap);
   Value buffer =
       builder.create<rt::BufferOp>(op->getLoc(), bufferType(), shapeFunc->slot(byteSize(dims, view.elementType)));
-  createDispatch(scope, kernelFunc, op->getLoc(), buffer, dims,
-                 describeResult("", view.elementType, llvm::to_vector(llvm::seq<int64_t>(0, dims.size()))),
-                 getShapes().constant(0));
+  auto inOrder = llvm::to_vector(llvm::seq<int64_t>(0, dims.size()));
+  createDispatch(scope, kernelFunc, op->getLoc(),
+                 {{buffer, ShapeDims(dims), describeResult("", view.elementType, inOrder)}}, getShapes().constant(0));
   return TensorView::contiguous(buffer, view.elementType, dims);
 }
 
@@ -307,37 +309,53 @@ Outliner::StoredResult Outliner::orderResult(ArrayRef<ShapeExpr> dims, ArrayRef<
   return result;
 }
 
-void Outliner::finishKernel(KernelScope &scope, Value value, ArrayRef<AffineExpr> loops, ArrayRef<ShapeExpr> bounds,
+void Outliner::finishKernel(KernelScope &scope, ArrayRef<ComputedValue> values, ArrayRef<ShapeExpr> bounds,
                             ShapeExpr flops, KernelBuilder::RootFactory makeRoot) {
-  ShapeDims dims = getDims(value);
-  auto inOrder = llvm::to_vector(llvm::seq<int64_t>(0, dims.size()));
-  SmallVector<int64_t> wanted = plan.getStoredOrder(value);
-  StoredResult result = orderResult(dims, loops, wanted.empty() ? inOrder : wanted);
-  if (!llvm::all_of(result.walkedIndex, isStrided))
-    result = orderResult(dims, loops, loopOrder(loops));
-  kernel::FuncOp kernelFunc =
-      scope.builder.finish(library, bounds, {{elementTypeOf(value), result.walked, result.walkedIndex}}, makeRoot);
-  Value buffer = createBuffer(value, result.stored, result.order == inOrder);
-  scope.ops.insert(value.getDefiningOp());
-  createDispatch(scope, kernelFunc, value.getLoc(), buffer, result.stored,
-                 describeResult(modelName(value), elementTypeOf(value), result.order), flops);
-  views[value] = {buffer, elementTypeOf(value), result.stored, result.viewIndex};
+  SmallVector<StoredResult> stored;
+  std::vector<KernelResult> results;
+  for (const auto &[value, loops] : values) {
+    ShapeDims dims = getDims(value);
+    auto inOrder = llvm::to_vector(llvm::seq<int64_t>(0, dims.size()));
+    SmallVector<int64_t> wanted = plan.getStoredOrder(value);
+    StoredResult result = orderResult(dims, loops, wanted.empty() ? inOrder : wanted);
+    if (!llvm::all_of(result.walkedIndex, isStrided))
+      result = orderResult(dims, loops, loopOrder(loops));
+    results.push_back({elementTypeOf(value), result.walked, result.walkedIndex});
+    stored.push_back(std::move(result));
+  }
+  kernel::FuncOp kernelFunc = scope.builder.finish(library, bounds, results, makeRoot);
+  SmallVector<DispatchOutput> outputs;
+  for (auto [computed, result] : llvm::zip(values, stored)) {
+    Value value = computed.value;
+    Value buffer = createBuffer(value, result.stored, llvm::is_sorted(result.order));
+    outputs.push_back({buffer, result.stored, describeResult(modelName(value), elementTypeOf(value), result.order)});
+    views[value] = {buffer, elementTypeOf(value), result.stored, result.viewIndex};
+    scope.ops.insert(value.getDefiningOp());
+  }
+  createDispatch(scope, kernelFunc, values.front().value.getLoc(), outputs, flops);
 }
 
-void Outliner::createDispatch(KernelScope &scope, kernel::FuncOp kernelFunc, Location loc, Value buffer,
-                              ArrayRef<ShapeExpr> stored, DictionaryAttr info, ShapeExpr flops) {
+void Outliner::createDispatch(KernelScope &scope, kernel::FuncOp kernelFunc, Location loc,
+                              ArrayRef<DispatchOutput> outputs, ShapeExpr flops) {
   SmallVector<Operation *> ops(scope.ops.getArrayRef());
   llvm::sort(ops, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
   llvm::SetVector<Attribute> nodes;
   for (Operation *op : ops)
     if (std::optional<nn::OnnxNode> node = nn::findOnnxNode(op->getLoc()))
       nodes.insert(builder.getStringAttr(node->name));
-  Type elementType = cast<TypeAttr>(info.get("type")).getValue();
-  ShapeExpr bytes = getShapes().add(scope.builder.getInputBytes(), byteSize(stored, elementType));
+  ShapeExpr bytes = scope.builder.getInputBytes();
+  SmallVector<Value> buffers, sizes;
+  SmallVector<Attribute> infos;
+  for (const DispatchOutput &output : outputs) {
+    bytes = getShapes().add(bytes, byteSize(output.stored, cast<TypeAttr>(output.info.get("type")).getValue()));
+    buffers.push_back(output.buffer);
+    llvm::append_range(sizes, shapeFunc->slots(output.stored));
+    infos.push_back(output.info);
+  }
   ArrayRef<Attribute> sites = scope.builder.getErrorSites();
-  builder.create<rt::DispatchOp>(loc, FlatSymbolRefAttr::get(kernelFunc), scope.builder.getBindings(),
-                                 ValueRange(buffer), shapeFunc->slots(scope.builder.getSizes()),
-                                 shapeFunc->slots(stored), shapeFunc->slot(flops), shapeFunc->slot(bytes), ValueRange(),
-                                 ValueRange(), ValueRange(), builder.getArrayAttr(nodes.getArrayRef()),
-                                 builder.getArrayAttr(info), sites.empty() ? ArrayAttr() : builder.getArrayAttr(sites));
+  builder.create<rt::DispatchOp>(loc, FlatSymbolRefAttr::get(kernelFunc), scope.builder.getBindings(), buffers,
+                                 shapeFunc->slots(scope.builder.getSizes()), sizes, shapeFunc->slot(flops),
+                                 shapeFunc->slot(bytes), ValueRange(), ValueRange(), ValueRange(),
+                                 builder.getArrayAttr(nodes.getArrayRef()), builder.getArrayAttr(infos),
+                                 sites.empty() ? ArrayAttr() : builder.getArrayAttr(sites));
 }

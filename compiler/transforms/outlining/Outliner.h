@@ -10,6 +10,7 @@
 #include "compiler/transforms/outlining/OutlinePlan.h"
 #include "compiler/transforms/outlining/TensorView.h"
 #include "compiler/transforms/shapes/ShapeFuncBuilder.h"
+#include "dialects/attn/AttnOps.h"
 #include "dialects/nn/NnOps.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -50,10 +51,14 @@ public:
   };
   std::optional<PackedConstant> getPackedConstant(mlir::Value value, bool transposed);
 
-  /// Makes the kernel that |scope| holds and the dispatch that computes |value|. |loops| has the loop expression of
-  /// each dimension of |value|.
-  void finishKernel(KernelScope &scope, mlir::Value value, llvm::ArrayRef<mlir::AffineExpr> loops,
-                    llvm::ArrayRef<ShapeExpr> bounds, ShapeExpr flops, KernelBuilder::RootFactory makeRoot);
+  /// A value that a kernel computes, and the loop expression of each of its dimensions.
+  struct ComputedValue {
+    mlir::Value value;
+    AffineIndex loops;
+  };
+  /// Makes the kernel that |scope| holds and the dispatch that computes |values|, in the order of the root's results.
+  void finishKernel(KernelScope &scope, llvm::ArrayRef<ComputedValue> values, llvm::ArrayRef<ShapeExpr> bounds,
+                    ShapeExpr flops, KernelBuilder::RootFactory makeRoot);
   /// The elements of |view| at |index| over loops of |dims|, stored in the order of the loops, on behalf of |op|.
   TensorView storeCopy(mlir::Operation *op, const TensorView &view, llvm::ArrayRef<mlir::AffineExpr> index,
                        llvm::ArrayRef<ShapeExpr> dims);
@@ -93,8 +98,14 @@ private:
   ShapeExpr byteSize(llvm::ArrayRef<ShapeExpr> dims, mlir::Type elementType);
   mlir::DictionaryAttr describeResult(llvm::StringRef name, mlir::Type type, llvm::ArrayRef<int64_t> order);
   void createEntry();
-  void createDispatch(KernelScope &scope, kernel::FuncOp kernelFunc, mlir::Location loc, mlir::Value buffer,
-                      llvm::ArrayRef<ShapeExpr> stored, mlir::DictionaryAttr info, ShapeExpr flops);
+  /// Memory that a dispatch writes, its dimensions, and what is said of it (describeResult).
+  struct DispatchOutput {
+    mlir::Value buffer;
+    ShapeDims stored;
+    mlir::DictionaryAttr info;
+  };
+  void createDispatch(KernelScope &scope, kernel::FuncOp kernelFunc, mlir::Location loc,
+                      llvm::ArrayRef<DispatchOutput> outputs, ShapeExpr flops);
 
   mlir::func::FuncOp func;
   ShapeAnalysis &analysis;
@@ -176,6 +187,7 @@ void outlineContraction(Outliner &outliner, mlir::Operation *root, mlir::Operati
 void outlineConv(Outliner &outliner, nn::ConvOp root, mlir::Operation *end);
 void outlineRowwise(Outliner &outliner, mlir::Operation *root, mlir::Operation *end);
 void outlineReduce(Outliner &outliner, nn::ReduceOp root, mlir::Operation *end);
+void outlineAttention(Outliner &outliner, attn::SdpaOp root);
 
 } // namespace heddle
 

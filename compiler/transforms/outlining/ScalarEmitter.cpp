@@ -93,13 +93,15 @@ Value ScalarEmitter::emitSize(ShapeExpr expr, Type type) {
 
 Value ScalarEmitter::emitIndex(AffineExpr expr) {
   SmallVector<Value> loops;
-  auto loop = [&](unsigned i) -> Value {
-    return builder.create<kernel::IndexOp>(UnknownLoc::get(builder.getContext()), builder.getIndexType(), i);
-  };
   expr.walk([&](AffineExpr part) {
-    if (auto dim = dyn_cast<AffineDimExpr>(part))
-      for (unsigned i = loops.size(); i <= dim.getPosition(); ++i)
-        loops.push_back(loop(i));
+    auto dim = dyn_cast<AffineDimExpr>(part);
+    if (!dim)
+      return;
+    loops.resize(std::max<size_t>(loops.size(), dim.getPosition() + 1));
+    Value &loop = loops[dim.getPosition()];
+    if (!loop)
+      loop = builder.create<kernel::IndexOp>(UnknownLoc::get(builder.getContext()), builder.getIndexType(),
+                                             dim.getPosition());
   });
   return evaluate(expr, loops);
 }

@@ -83,19 +83,13 @@ LogicalResult ShapeAnalyzer::visitArgument(func::FuncOp func, BlockArgument argu
     return func.emitOpError() << "expects inputs that are ranked tensors, got " << argument.getType();
   unsigned input = argument.getArgNumber();
   auto names = func.getArgAttrOfType<ArrayAttr>(input, nn::NnDialect::getDimsAttrName());
-  auto inputName = func.getArgAttrOfType<StringAttr>(input, nn::NnDialect::getNameAttrName());
   ShapeExprs dims;
   for (auto [i, size] : llvm::enumerate(type.getShape())) {
     auto symbol = names && i < names.size() ? dyn_cast<StringAttr>(names[i]) : StringAttr();
     if (!ShapedType::isDynamic(size))
       dims.push_back(context.constant(size));
-    else if (symbol)
-      dims.push_back(context.symbol(input, i, symbol.getValue()));
     else
-      // A name that no model gives: a dimension without a name is like no other.
-      dims.push_back(context.symbol(
-          input, i,
-          ((inputName ? inputName.getValue() : ("input" + Twine(input)).str()) + "[" + Twine(i) + "]").str()));
+      dims.push_back(context.symbol(input, i, symbol ? symbol.getValue() : ""));
   }
   analysis.dims[argument].assign(dims.begin(), dims.end());
 
@@ -104,8 +98,12 @@ LogicalResult ShapeAnalyzer::visitArgument(func::FuncOp func, BlockArgument argu
       type.getNumElements() > ShapeAnalysis::kMaxElements)
     return success();
   auto &elements = analysis.elements[argument];
-  for (int64_t i = 0; i < type.getNumElements(); ++i)
-    elements.push_back(context.inputValue(input, i, getTypeRange(elementType)));
+  for (int64_t i = 0; i < type.getNumElements(); ++i) {
+    // A caller's bool is a byte: true is whatever isn't 0.
+    bool isBool = elementType.getWidth() == 1;
+    ShapeExpr value = context.inputValue(input, i, isBool ? ShapeRange{0, 255} : getTypeRange(elementType));
+    elements.push_back(isBool ? context.logicalNot(context.equal(value, context.constant(0))) : value);
+  }
   return success();
 }
 
@@ -179,6 +177,8 @@ LogicalResult ShapeAnalyzer::inferDims(Operation *op) {
             FlattenOp, ExpandOp, TileOp, ConcatOp, SplitOp, ReduceOp, ArgReduceOp, SliceOp, GatherOp, GatherElementsOp,
             GatherNdOp, PadOp, OneHotOp, TopKOp, RangeOp, ConstantOfShapeOp>(
           [&](auto op) { return heddle::inferDims(*this, op); })
+      .Case([&](attn::SdpaOp op) { return heddle::inferDims(*this, op); })
+      .Case([&](attn::RopeOp op) { return inferDimsAsFirstOperand(*this, op); })
       // Constants, nn.shape and nn.size have static types; so have ops of other dialects, or they are refused.
       .Default([&](Operation *op) { return inferDimsFromType(*this, op); });
 }

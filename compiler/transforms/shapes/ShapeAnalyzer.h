@@ -7,6 +7,7 @@
 #define HEDDLE_COMPILER_TRANSFORMS_SHAPES_SHAPEANALYZER_H
 
 #include "compiler/transforms/shapes/ShapeAnalysis.h"
+#include "dialects/attn/AttnOps.h"
 #include "dialects/nn/NnOps.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/Twine.h"
@@ -98,6 +99,9 @@ mlir::LogicalResult inferDims(ShapeAnalyzer &analyzer, nn::ConcatOp op);
 mlir::LogicalResult inferDims(ShapeAnalyzer &analyzer, nn::SplitOp op);
 mlir::LogicalResult inferDims(ShapeAnalyzer &analyzer, nn::ReduceOp op);
 mlir::LogicalResult inferDims(ShapeAnalyzer &analyzer, nn::ArgReduceOp op);
+
+// Attention (InferAttentionShapes.cpp)
+mlir::LogicalResult inferDims(ShapeAnalyzer &analyzer, attn::SdpaOp op);
 
 // Selections and sequences (InferIndexingShapes.cpp)
 mlir::LogicalResult inferDims(ShapeAnalyzer &analyzer, nn::SliceOp op);

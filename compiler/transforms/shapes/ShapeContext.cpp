@@ -24,14 +24,16 @@ ShapeExpr ShapeContext::constant(int64_t value) {
 }
 
 ShapeExpr ShapeContext::symbol(unsigned input, int64_t dim, llvm::StringRef name) {
-  ShapeExpr &symbol = impl->symbols[name];
+  // The first letter keeps a name that a model gives from being one of ours: then a check would be missing.
+  std::string place = ("input" + llvm::Twine(input) + "." + llvm::Twine(dim)).str();
+  ShapeExpr &symbol = impl->symbols[name.empty() ? "?" + place : ("=" + name).str()];
   if (symbol)
     return symbol;
   ShapeNode node;
   node.kind = ShapeExprKind::Symbol;
   node.input = input;
   node.value = dim;
-  node.name = name.str();
+  node.name = name.empty() ? place : name.str();
   node.range = {0, INT64_MAX};
   return symbol = impl->intern(std::move(node));
 }

@@ -123,7 +123,7 @@ public:
 
   ShapeExpr constant(int64_t value);
   /// Dimension |dim| of entry input |input|. All calls with one |name| give one symbol, that of the first call: the
-  /// runtime checks that dimensions of one name agree.
+  /// runtime checks that dimensions of one name agree. A dimension without a name is like no other.
   ShapeExpr symbol(unsigned input, int64_t dim, llvm::StringRef name);
   /// Element |element| of integer input |input|, whose type admits |range|.
   ShapeExpr inputValue(unsigned input, int64_t element, ShapeRange range);

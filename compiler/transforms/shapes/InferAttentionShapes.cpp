@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Sizes of attn.sdpa's results: each dimension of the index space (b, n, q, kv, d) gets its size from the tensors that
+// have it, and all that have it must agree.
+
+#include "compiler/transforms/shapes/ShapeAnalyzer.h"
+#include "dialects/attn/AttnOps.h"
+
+using namespace mlir;
+using namespace heddle;
+
+namespace {
+/// Dimensions of attn.sdpa's index space. The value's last dimension is another one than the query's and key's.
+enum Space : unsigned { kBatch, kHead, kQuery, kKey, kSize, kValueSize, kSpaceRank };
+
+/// What the tensors say about the index space.
+struct SdpaSizes {
+  ShapeAnalyzer &analyzer;
+  attn::SdpaOp op;
+  ShapeExpr sizes[kSpaceRank];
+
+  /// Takes in |tensor|, whose dimensions |map| names; heads of key and value are no query heads.
+  LogicalResult add(Value tensor, AffineMap map, bool ofKeys, unsigned size) {
+    for (auto [expr, extent] : llvm::zip(map.getResults(), analyzer.getDims(tensor))) {
+      unsigned place = cast<AffineDimExpr>(expr).getPosition();
+      if (place == kHead && ofKeys)
+        continue;
+      ShapeExpr &known = sizes[place == kSize ? size : place];
+      if (!known) {
+        known = extent;
+        continue;
+      }
+      FailureOr<ShapeExpr> unified =
+          analyzer.unify(op, known, extent, "expects query, key and value of equal sizes, got {a} and {b}");
+      if (failed(unified))
+        return failure();
+      known = *unified;
+    }
+    return success();
+  }
+};
+} // namespace
+
+LogicalResult heddle::inferDims(ShapeAnalyzer &analyzer, attn::SdpaOp op) {
+  SdpaSizes space{analyzer, op, {}};
+  if (failed(space.add(op.getQuery(), op.getQueryMapOrDefault(), false, kSize)) ||
+      failed(space.add(op.getKey(), op.getKeyMapOrDefault(), true, kSize)) ||
+      failed(space.add(op.getValue(), op.getValueMapOrDefault(), true, kValueSize)))
+    return failure();
+  ShapeExpr one = analyzer.context.constant(1);
+  space.sizes[kHead] = analyzer.context.constant(op.getQNumHeads());
+  ShapeExprs output;
+  for (AffineExpr expr : op.getOutputMapOrDefault().getResults()) {
+    unsigned place = cast<AffineDimExpr>(expr).getPosition();
+    ShapeExpr size = space.sizes[place == kSize ? unsigned(kValueSize) : place];
+    output.push_back(size ? size : one);
+  }
+  if (failed(analyzer.setDims(op.getOutput(), output)))
+    return failure();
+  ShapeExprs rows{space.sizes[kBatch] ? space.sizes[kBatch] : one, space.sizes[kHead], space.sizes[kQuery]};
+  if (op.getLse() && failed(analyzer.setDims(op.getLse(), rows)))
+    return failure();
+  rows.push_back(space.sizes[kKey]);
+  return op.getProbabilities() ? analyzer.setDims(op.getProbabilities(), rows) : success();
+}
