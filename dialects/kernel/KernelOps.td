@@ -82,7 +82,8 @@ def Kernel_ReturnOp : Kernel_Op<"return", [Pure, Terminator, HasParent<"FuncOp">
 //===----------------------------------------------------------------------===//
 
 class Kernel_Root<string mnemonic, list<Trait> traits = []>
-    : Kernel_Op<mnemonic, !listconcat(traits, [Pure, AttrSizedOperandSegments, DeclareOpInterfaceMethods<Kernel_RootOpInterface>])>;
+    : Kernel_Op<mnemonic, !listconcat(traits, [Pure, AttrSizedOperandSegments,
+                                               DeclareOpInterfaceMethods<Kernel_RootOpInterface>])>;
 
 def Kernel_MapOp : Kernel_Root<"map", [SingleBlockImplicitTerminator<"YieldOp">]> {
   let summary = "computes each element of its results on its own";

@@ -38,6 +38,28 @@ struct SdpaSizes {
     }
     return success();
   }
+
+  /// The size of |place|, of which there is one where no tensor has the dimension.
+  ShapeExpr get(unsigned place) const { return sizes[place] ? sizes[place] : analyzer.context.constant(1); }
+
+  /// Regions read captures at (b, n, q, kv): these must have all elements that the space has.
+  LogicalResult checkCaptures(OperandRange captures, ArrayRef<AffineMap> maps) {
+    for (auto [capture, map] : llvm::zip(captures, maps))
+      for (auto [expr, extent] : llvm::zip(map.getResults(), analyzer.getDims(capture)))
+        if (auto dim = dyn_cast<AffineDimExpr>(expr))
+          if (failed(analyzer.requireEqual(op, extent, get(dim.getPosition()),
+                                           "expects captures of the attention's sizes, got {a} instead of {b}")))
+            return failure();
+    return success();
+  }
+
+  /// Offsets and lengths are scalars, or one a batch.
+  LogicalResult checkPerBatch(Value numbers) {
+    if (!numbers || analyzer.getDims(numbers).empty())
+      return success();
+    return analyzer.requireEqual(op, analyzer.getDims(numbers)[0], get(kBatch),
+                                 "expects one offset or length a batch, got {a} for {b}");
+  }
 };
 } // namespace
 
@@ -47,19 +69,21 @@ LogicalResult heddle::inferDims(ShapeAnalyzer &analyzer, attn::SdpaOp op) {
       failed(space.add(op.getKey(), op.getKeyMapOrDefault(), true, kSize)) ||
       failed(space.add(op.getValue(), op.getValueMapOrDefault(), true, kValueSize)))
     return failure();
-  ShapeExpr one = analyzer.context.constant(1);
   space.sizes[kHead] = analyzer.context.constant(op.getQNumHeads());
+  if (failed(space.checkCaptures(op.getScoreCaptures(), op.getScoreCaptureMapList())) ||
+      failed(space.checkCaptures(op.getMaskCaptures(), op.getMaskCaptureMapList())) ||
+      failed(space.checkPerBatch(op.getQOffset())) || failed(space.checkPerBatch(op.getKvLen())))
+    return failure();
   ShapeExprs output;
   for (AffineExpr expr : op.getOutputMapOrDefault().getResults()) {
     unsigned place = cast<AffineDimExpr>(expr).getPosition();
-    ShapeExpr size = space.sizes[place == kSize ? unsigned(kValueSize) : place];
-    output.push_back(size ? size : one);
+    output.push_back(space.get(place == kSize ? unsigned(kValueSize) : place));
   }
   if (failed(analyzer.setDims(op.getOutput(), output)))
     return failure();
-  ShapeExprs rows{space.sizes[kBatch] ? space.sizes[kBatch] : one, space.sizes[kHead], space.sizes[kQuery]};
+  ShapeExprs rows{space.get(kBatch), space.get(kHead), space.get(kQuery)};
   if (op.getLse() && failed(analyzer.setDims(op.getLse(), rows)))
     return failure();
-  rows.push_back(space.sizes[kKey]);
+  rows.push_back(space.get(kKey));
   return op.getProbabilities() ? analyzer.setDims(op.getProbabilities(), rows) : success();
 }

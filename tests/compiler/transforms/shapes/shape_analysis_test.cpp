@@ -4,7 +4,9 @@
 // returns is what is looked at.
 
 #include "compiler/transforms/shapes/ShapeAnalysis.h"
+#include "dialects/attn/AttnOps.h"
 #include "dialects/nn/NnDialect.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/ADT/StringExtras.h"
@@ -78,6 +80,28 @@ TEST_F(ShapeAnalysisTest, ArgumentsOfOneNameShareASymbol) {
   EXPECT_EQ(checks(), "");
 }
 
+TEST_F(ShapeAnalysisTest, BoolsOfInputsAreAnyByte) {
+  module = parseSourceString<ModuleOp>(R"(
+    func.func @main(%c: tensor<i1>, %x: tensor<?xf32>, %y: tensor<?xf32>) -> tensor<?xf32> {
+      %three = nn.constant dense<3> : tensor<1xi64>
+      %s = nn.shape %x {start = 0 : i64, end = 1 : i64} : (tensor<?xf32>) -> tensor<1xi64>
+      %n = nn.where %c, %three, %s : (tensor<i1>, tensor<1xi64>, tensor<1xi64>) -> tensor<1xi64>
+      %r = nn.constant_of_shape %n {value = 0.0 : f32} : (tensor<1xi64>) -> tensor<?xf32>
+      return %r : tensor<?xf32>
+    })",
+                                       &context);
+  ASSERT_TRUE(module);
+  func = *module->getOps<func::FuncOp>().begin();
+  analysis = ShapeAnalysis::create(func);
+  ASSERT_TRUE(analysis);
+  EXPECT_NE(analysis->getDims(func.getArgument(1))[0], analysis->getDims(func.getArgument(2))[0]);
+  for (auto [flag, expected] : {std::pair(0, 5), {1, 3}, {2, 3}})
+    EXPECT_EQ(
+        evaluate(analysis->getDims(returned(0))[0],
+                 [&, flag = flag](ShapeExpr leaf) { return leaf.getKind() == ShapeExprKind::InputValue ? flag : 5; }),
+        expected);
+}
+
 TEST_F(ShapeAnalysisTest, InputsAreReadOnlyWhereAShapeNeedsThem) {
   analyze("return %n : tensor<i64>", "tensor<i64>");
   EXPECT_EQ(elements(), "<unknown>");
@@ -148,6 +172,30 @@ TEST_F(ShapeAnalysisTest, ConvolutionCountsItsPlaces) {
   EXPECT_EQ(dims(), "B, 1, floordiv(S + 1, 2)");
   EXPECT_EQ(checks(), "2 <= S + 1 @ nn.conv: expects a kernel that fits the padded input, got extent {a} in {b} at "
                       "spatial dimension 0");
+}
+
+TEST_F(ShapeAnalysisTest, AttentionUnifiesItsTensorsAndChecksCaptures) {
+  context.loadDialect<attn::AttnDialect, arith::ArithDialect>();
+  module = parseSourceString<ModuleOp>(R"(
+    func.func @main(%q: tensor<?x?x4x8xf32> {nn.name = "q", nn.dims = ["B", "S", 4, 8]},
+                    %k: tensor<?x?x2x8xf32> {nn.name = "k", nn.dims = ["B", "T", 2, 8]},
+                    %v: tensor<?x?x2x6xf32> {nn.name = "v", nn.dims = ["B", "U", 2, 6]},
+                    %m: tensor<?x?xi1> {nn.name = "m", nn.dims = ["C", "T"]}) -> tensor<?x?x4x6xf32> {
+      %o = attn.sdpa %q, %k, %v mask_captures(%m : tensor<?x?xi1>) mask {
+      ^bb0(%b: index, %h: index, %i: index, %j: index, %keep: i1):
+        attn.yield %keep : i1
+      } {q_num_heads = 4 : i64, kv_num_heads = 2 : i64, scale = 0.5 : f32,
+         mask_capture_maps = [affine_map<(b, n, q, kv) -> (b, kv)>]}
+         : tensor<?x?x4x8xf32>, tensor<?x?x2x8xf32>, tensor<?x?x2x6xf32> -> tensor<?x?x4x6xf32>
+      return %o : tensor<?x?x4x6xf32>
+    })",
+                                       &context);
+  ASSERT_TRUE(module);
+  func = *module->getOps<func::FuncOp>().begin();
+  analysis = ShapeAnalysis::create(func);
+  EXPECT_EQ(dims(), "B, S, 4, 6");
+  EXPECT_EQ(checks(), "T == U @ attn.sdpa: expects query, key and value of equal sizes, got {a} and {b}\n"
+                      "C == B @ attn.sdpa: expects captures of the attention's sizes, got {a} instead of {b}");
 }
 
 //===----------------------------------------------------------------------===//

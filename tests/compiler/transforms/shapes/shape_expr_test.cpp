@@ -30,6 +30,15 @@ TEST_F(ShapeExprTest, SymbolsOfOneNameAreOne) {
   EXPECT_NE(batch, sequence);
 }
 
+TEST_F(ShapeExprTest, SymbolsWithoutANameAreLikeNoOther) {
+  ShapeExpr unnamed = context.symbol(5, 1, "");
+  EXPECT_NE(unnamed, context.symbol(1, 1, ""));
+  EXPECT_EQ(unnamed, context.symbol(5, 1, ""));
+  // Not even like one that a model names as we print it.
+  EXPECT_NE(unnamed, context.symbol(4, 2, unnamed.getName()));
+  EXPECT_EQ(unnamed.str(), "input5.1");
+}
+
 TEST_F(ShapeExprTest, SumsAndProductsDoNotDependOnTheOrder) {
   ShapeExpr a = context.add(context.mul(batch, sequence), context.mul(c(2), past));
   ShapeExpr b = context.add(context.add(past, context.mul(sequence, batch)), past);
