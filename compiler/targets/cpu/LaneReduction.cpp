@@ -65,13 +65,14 @@ Value buildCombined(KernelEmitter &emitter, kernel::Combiner combiner, Value lef
     return isFloat ? b.create<arith::MulFOp>(loc, left, right).getResult()
                    : b.create<arith::MulIOp>(loc, left, right).getResult();
   case kernel::Combiner::Maximum:
+    // Telling +0 from -0 would take two more instructions; NaN is kept.
     if (isFloat)
-      return b.create<arith::MaximumFOp>(loc, left, right);
+      return b.create<arith::MaximumFOp>(loc, left, right, arith::FastMathFlags::nsz);
     return isBool ? b.create<arith::OrIOp>(loc, left, right).getResult()
                   : b.create<arith::MaxSIOp>(loc, left, right).getResult();
   case kernel::Combiner::Minimum:
     if (isFloat)
-      return b.create<arith::MinimumFOp>(loc, left, right);
+      return b.create<arith::MinimumFOp>(loc, left, right, arith::FastMathFlags::nsz);
     return isBool ? b.create<arith::AndIOp>(loc, left, right).getResult()
                   : b.create<arith::MinSIOp>(loc, left, right).getResult();
   }

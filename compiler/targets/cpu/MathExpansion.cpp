@@ -27,35 +27,37 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // Single precision, for hot loops
 //===----------------------------------------------------------------------===//
 
-/// exp(x): relative error 1.2e-7. exp(0) is exactly 1, exp(-inf) is 0, results below the normal numbers are 0, NaN
-/// stays.
-Value buildExp32(const FloatMath &m, Value x) {
-  constexpr double kLargest = 88.72283172607421875, kSmallest = -87.33654022216796875;
-  Value clamped = m.select(m.greater(m.real(kSmallest), x), m.real(kSmallest), x);
-  clamped = m.select(m.less(m.real(kLargest), clamped), m.real(kLargest), clamped);
-  FloatMath::Rounded n = m.round(m.mul(clamped, m.real(M_LOG2E)));
+/// exp(x) for x in [-87, 88]: relative error 1.2e-7, exactly 1 at 0. Anything for any other x, NaN included.
+Value buildBoundedExp32(const FloatMath &m, Value x) {
+  FloatMath::Rounded n = m.round(m.mul(x, m.real(M_LOG2E)));
   // ln 2 in two parts; fma rounds each product once.
-  Value r = m.fma(n.value, m.real(-0.693145751953125), clamped);
+  Value r = m.fma(n.value, m.real(-0.693145751953125), x);
   r = m.fma(n.value, m.real(-1.42860682030941723212e-6), r);
   // Minimax fit on [-ln(2)/2, ln(2)/2] with both leading coefficients 1: 3.1e-9.
   Value p = m.polynomial(r, {1.0, 1.0, 0.4999999403953552, 0.1666651964187622, 0.04166839271783829,
                              0.008368780836462975, 0.0013814467238262296});
-  Value result = m.scaleByPowerOfTwo(p, n.bits);
-  result = m.select(m.less(x, m.real(kSmallest)), m.real(0.0), result);
-  return m.select(m.greater(x, m.real(kLargest)), m.real(kInfinity), result);
+  return m.scaleByPowerOfTwo(p, n.bits);
+}
+
+/// |result| of an exponential function at |x| in [smallest, largest]; 0 below, infinity above, NaN for NaN.
+Value extendRange(const FloatMath &m, Value x, Value result, double smallest, double largest) {
+  result = m.select(m.less(x, m.real(smallest)), m.real(0.0), result);
+  result = m.select(m.greater(x, m.real(largest)), m.real(kInfinity), result);
+  return m.select(m.unequal(x, x), x, result);
+}
+
+/// exp(x): relative error 1.2e-7. exp(0) is exactly 1, exp(-inf) is 0, results below the normal numbers are 0, NaN
+/// stays.
+Value buildExp32(const FloatMath &m, Value x) {
+  return extendRange(m, x, buildBoundedExp32(m, x), -87.33654022216796875, 88.72283172607421875);
 }
 
 /// 2^x: relative error 1.7e-7, and as exp at 0, -inf and NaN.
 Value buildExp232(const FloatMath &m, Value x) {
-  constexpr double kSmallest = -126.0, kLargest = 127.99999237060546875;
-  Value clamped = m.select(m.greater(m.real(kSmallest), x), m.real(kSmallest), x);
-  clamped = m.select(m.less(m.real(kLargest), clamped), m.real(kLargest), clamped);
-  FloatMath::Rounded n = m.round(clamped);
-  Value f = m.sub(clamped, n.value);
+  FloatMath::Rounded n = m.round(x);
+  Value f = m.sub(x, n.value);
   Value p = m.polynomial(f, {1.0, 6.931470037e-1, 2.402224243e-1, 5.550733581e-2, 9.671512991e-3, 1.326472731e-3});
-  Value result = m.scaleByPowerOfTwo(p, n.bits);
-  result = m.select(m.less(x, m.real(kSmallest)), m.real(0.0), result);
-  return m.select(m.greater(x, m.real(kLargest)), m.real(kInfinity), result);
+  return extendRange(m, x, m.scaleByPowerOfTwo(p, n.bits), -126.0, 127.99999237060546875);
 }
 
 /// tanh(x): relative error 2e-7; odd, +-1 from 9.1 on.
@@ -65,10 +67,12 @@ Value buildTanh32(const FloatMath &m, Value x) {
   Value p = m.polynomial(
       z, {-0.3333325982093811, 0.1333083063364029, -0.05368800088763237, 0.020469345152378082, -0.00551508367061615});
   Value small = m.fma(m.mul(z, x), p, x);
+  // From 9.1 on the quotient is below half a unit of 1; NaN takes the other way.
   Value magnitude = m.abs(x);
-  Value e = buildExp32(m, m.add(magnitude, magnitude));
+  Value a = m.select(m.greater(magnitude, m.real(9.5)), m.real(9.5), magnitude);
+  Value e = buildBoundedExp32(m, m.add(a, a));
   Value large = m.sub(m.real(1.0), m.div(m.real(2.0), m.add(e, m.real(1.0))));
-  return m.select(m.less(magnitude, m.real(0.625)), small, m.copySign(large, x));
+  return m.select(m.greater(magnitude, m.real(0.625)), m.copySign(large, x), small);
 }
 
 /// erf(x): relative error 1.2e-7; odd. Coefficients after N. Juffa.
@@ -82,7 +86,7 @@ Value buildErf32(const FloatMath &m, Value x) {
   Value a = m.select(m.greater(magnitude, m.real(4.0)), m.real(4.0), magnitude);
   Value r = m.polynomial(a, {0.0, -1.0 - 1.28717512e-1, -6.34846687e-1, -1.06777877e-1, 2.42546219e-2, -3.88396438e-3,
                              3.83197126e-4, -1.72853470e-5});
-  Value large = m.copySign(m.sub(m.real(1.0), buildExp32(m, r)), x);
+  Value large = m.copySign(m.sub(m.real(1.0), buildBoundedExp32(m, r)), x);
   return m.select(m.greater(magnitude, m.real(0.921875)), large, small);
 }
 
