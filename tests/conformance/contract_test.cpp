@@ -146,5 +146,48 @@ TEST(Contract, ReadsAnyStrides) {
   check_kernel(kTransposed, "transposed", {{1, 1, 1}, {5, 40, 3}, {17, 16, 9}, {9, 33, 40}, {4, 5, 0}});
 }
 
+/// One row per batch, each with a right side of its own: batches must not become rows of one product.
+constexpr char kSingleRows[] = R"(
+#x = affine_map<(b, c, m, n, k)[s0] -> (b, c, k)>
+#w = affine_map<(b, c, m, n, k)[s0] -> (b, k, n)>
+#y = affine_map<(b, c, m, n, k)[s0] -> (b, c, m, n)>
+kernel.func @rows(%x: tensor<?x1x20xf32> {kernel.dims = array<i64: 0>},
+                  %w: tensor<?x20x33xf32> {kernel.dims = array<i64: 0>}, %b: index)
+    -> (tensor<?x1x1x33xf32> {kernel.dims = array<i64: 0>}) {
+  %y = kernel.contract sizes(%b) bounds(affine_map<()[s0] -> (s0, 1, 1, 33, 20)>)
+      ins(%x, %w : tensor<?x1x20xf32>, tensor<?x20x33xf32>) attributes {indexing_maps = [#x, #w, #y]} epilogue {
+  ^bb0(%acc: f32):
+    kernel.yield %acc : f32
+  } : tensor<?x1x1x33xf32>
+  kernel.return %y : tensor<?x1x1x33xf32>
+})";
+
+TEST(Contract, KeepsBatchesWithTheirRightSides) { check_kernel(kSingleRows, "rows", {{0}, {1}, {5}}); }
+
+/// Batches of rows that share the right side and lie flat are one long run of rows; a capture per batch prevents it.
+constexpr char kSharedRight[] = R"(
+#x = affine_map<(b, m, n, k)[s0, s1] -> (b, m, k)>
+#w = affine_map<(b, m, n, k)[s0, s1] -> (n, k)>
+#c = affine_map<(b, m, n, k)[s0, s1] -> (b, n)>
+#y = affine_map<(b, m, n, k)[s0, s1] -> (b, m, n)>
+kernel.func @shared(%x: tensor<?x?x20xf32> {kernel.dims = array<i64: 0, 1>}, %w: tensor<40x20xf32>,
+                    %c: tensor<?x40xf32> {kernel.dims = array<i64: 0>}, %b: index, %m: index)
+    -> (tensor<?x?x40xf32> {kernel.dims = array<i64: 0, 1>}, tensor<?x?x40xf32> {kernel.dims = array<i64: 0, 1>}) {
+  %y:2 = kernel.contract sizes(%b, %m) bounds(affine_map<()[s0, s1] -> (s0, s1, 40, 20)>)
+      ins(%x, %w, %c : tensor<?x?x20xf32>, tensor<40x20xf32>, tensor<?x40xf32>)
+      attributes {indexing_maps = [#x, #w, #c, #y, #y]} epilogue {
+  ^bb0(%acc: f32, %e: f32):
+    %i = kernel.index 2
+    %j = arith.index_cast %i : index to i32
+    %f = arith.sitofp %j : i32 to f32
+    %r = arith.addf %acc, %e : f32
+    %t = arith.mulf %acc, %f : f32
+    kernel.yield %r, %t : f32, f32
+  } : tensor<?x?x40xf32>, tensor<?x?x40xf32>
+  kernel.return %y#0, %y#1 : tensor<?x?x40xf32>, tensor<?x?x40xf32>
+})";
+
+TEST(Contract, KnowsItsIndicesAndHasSeveralResults) { check_kernel(kSharedRight, "shared", {{1, 1}, {3, 7}, {2, 20}}); }
+
 } // namespace
 } // namespace heddle::conformance

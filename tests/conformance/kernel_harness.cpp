@@ -128,14 +128,14 @@ kernel_result kernel_module::run(const std::string &name, const std::vector<host
   std::vector<void *> bindings;
   for (const host_tensor &input : inputs) {
     buffers.push_back(std::make_unique<guarded_buffer>(input.bytes.size()));
-    std::memcpy(buffers.back()->data(), input.bytes.data(), input.bytes.size());
+    std::copy(input.bytes.begin(), input.bytes.end(), buffers.back()->data());
     bindings.push_back(buffers.back()->data());
   }
   for (unsigned i = 0; i < function.getResultTypes().size(); ++i) {
     result.outputs.emplace_back(cast<RankedTensorType>(function.getResultTypes()[i]).getElementType(),
                                 result_dims(function, i, sizes));
     buffers.push_back(std::make_unique<guarded_buffer>(result.outputs.back().bytes.size()));
-    std::memset(buffers.back()->data(), 0x7f, result.outputs.back().bytes.size());
+    std::fill_n(buffers.back()->data(), result.outputs.back().bytes.size(), std::byte(0x7f));
     bindings.push_back(buffers.back()->data());
   }
   work_counts work = count_work(name, sizes);
@@ -146,7 +146,7 @@ kernel_result kernel_module::run(const std::string &name, const std::vector<host
   heddle_kernel_fn_t kernel = entry(name);
   int64_t step = items_per_call > 0 ? items_per_call : std::max<int64_t>(work.items, 1);
   for (int64_t end = work.items; end > 0; end -= step) {
-    std::memset(scratch.data(), 0xff, work.scratch_bytes);
+    std::fill_n(scratch.data(), work.scratch_bytes, std::byte(0xff));
     int32_t code = kernel(&dispatch, std::max<int64_t>(0, end - step), end, scratch.data());
     if (code == HEDDLE_KERNEL_OK)
       continue;
@@ -154,7 +154,8 @@ kernel_result kernel_module::run(const std::string &name, const std::vector<host
     return result;
   }
   for (size_t i = 0; i < result.outputs.size(); ++i)
-    std::memcpy(result.outputs[i].bytes.data(), bindings[inputs.size() + i], result.outputs[i].bytes.size());
+    std::copy_n(static_cast<std::byte *>(bindings[inputs.size() + i]), result.outputs[i].bytes.size(),
+                result.outputs[i].bytes.begin());
   return result;
 }
 
