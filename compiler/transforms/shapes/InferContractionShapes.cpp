@@ -34,7 +34,23 @@ static LogicalResult inferMatMul(ShapeAnalyzer &analyzer, Operation *op) {
 
 LogicalResult heddle::inferDims(ShapeAnalyzer &analyzer, nn::MatMulOp op) { return inferMatMul(analyzer, op); }
 
-LogicalResult heddle::inferDims(ShapeAnalyzer &analyzer, nn::MatMulIntegerOp op) { return inferMatMul(analyzer, op); }
+/// A zero point is a scalar or has one entry a row (of the left side) or column (of the right side).
+static LogicalResult requireZeroPoints(ShapeAnalyzer &analyzer, nn::MatMulIntegerOp op, Value zeroPoints,
+                                       ShapeExpr count) {
+  if (!zeroPoints || analyzer.getDims(zeroPoints).empty())
+    return success();
+  return analyzer.requireEqual(op, analyzer.getDims(zeroPoints)[0], count, "expects {b} zero points, got {a}");
+}
+
+LogicalResult heddle::inferDims(ShapeAnalyzer &analyzer, nn::MatMulIntegerOp op) {
+  ArrayRef<ShapeExpr> lhs = analyzer.getDims(op.getLhs()), rhs = analyzer.getDims(op.getRhs());
+  ShapeExpr one = analyzer.context.constant(1);
+  ShapeExpr rows = lhs.size() > 1 ? lhs[lhs.size() - 2] : one, columns = rhs.size() > 1 ? rhs.back() : one;
+  if (failed(requireZeroPoints(analyzer, op, op.getLhsZeroPoint(), rows)) ||
+      failed(requireZeroPoints(analyzer, op, op.getRhsZeroPoint(), columns)))
+    return failure();
+  return inferMatMul(analyzer, op);
+}
 
 LogicalResult heddle::inferDims(ShapeAnalyzer &analyzer, nn::GemmOp op) {
   ArrayRef<ShapeExpr> lhs = analyzer.getDims(op.getLhs()), rhs = analyzer.getDims(op.getRhs());
@@ -111,6 +127,9 @@ LogicalResult heddle::inferDims(ShapeAnalyzer &analyzer, nn::ConvOp op) {
   ArrayRef<ShapeExpr> input = analyzer.getDims(op.getInput()), weight = analyzer.getDims(op.getWeight());
   if (failed(analyzer.requireEqual(op, input[1], context.mul(weight[1], context.constant(op.getGroup())),
                                    "expects {b} input channels, got {a}")))
+    return failure();
+  if (op.getBias() && failed(analyzer.requireEqual(op, analyzer.getDims(op.getBias())[0], weight[0],
+                                                   "expects a bias of {b} entries, got {a}")))
     return failure();
   ShapeExprs dims{input[0], weight[0]};
   size_t spatial = input.size() - 2;

@@ -133,14 +133,8 @@ LogicalResult ShapeAnalyzer::visit(Operation *op) {
 // Dispatch to the rules
 //===----------------------------------------------------------------------===//
 
-/// All results have the shape of the first operand, or are scalars.
 static LogicalResult inferDimsAsFirstOperand(ShapeAnalyzer &analyzer, Operation *op) {
-  for (Value result : op->getResults()) {
-    bool isScalar = cast<RankedTensorType>(result.getType()).getRank() == 0;
-    if (failed(analyzer.setDims(result, isScalar ? ArrayRef<ShapeExpr>() : analyzer.getDims(op->getOperand(0)))))
-      return failure();
-  }
-  return success();
+  return analyzer.setDims(op->getResult(0), analyzer.getDims(op->getOperand(0)));
 }
 
 static LogicalResult inferDimsByBroadcasting(ShapeAnalyzer &analyzer, Operation *op) {
@@ -170,12 +164,12 @@ LogicalResult ShapeAnalyzer::inferDims(Operation *op) {
   if (op->hasTrait<nn::Broadcasting>())
     return inferDimsByBroadcasting(*this, op);
   return TypeSwitch<Operation *, LogicalResult>(op)
-      .Case<SoftmaxOp, LogSoftmaxOp, LayerNormOp, RmsNormOp, CumSumOp, TriluOp, ScatterElementsOp, ScatterNdOp,
-            QuantizeLinearOp, DequantizeLinearOp, DynamicQuantizeLinearOp>(
+      .Case<SoftmaxOp, LogSoftmaxOp, CumSumOp, TriluOp>(
           [&](Operation *op) { return inferDimsAsFirstOperand(*this, op); })
       .Case<MatMulOp, MatMulIntegerOp, GemmOp, EinsumOp, ConvOp, ReshapeOp, TransposeOp, SqueezeOp, UnsqueezeOp,
             FlattenOp, ExpandOp, TileOp, ConcatOp, SplitOp, ReduceOp, ArgReduceOp, SliceOp, GatherOp, GatherElementsOp,
-            GatherNdOp, PadOp, OneHotOp, TopKOp, RangeOp, ConstantOfShapeOp>(
+            GatherNdOp, PadOp, OneHotOp, TopKOp, RangeOp, ConstantOfShapeOp, LayerNormOp, RmsNormOp, QuantizeLinearOp,
+            DequantizeLinearOp, DynamicQuantizeLinearOp, ScatterElementsOp, ScatterNdOp>(
           [&](auto op) { return heddle::inferDims(*this, op); })
       .Case([&](attn::SdpaOp op) { return heddle::inferDims(*this, op); })
       .Case([&](attn::RopeOp op) { return inferDimsAsFirstOperand(*this, op); })

@@ -103,6 +103,15 @@ mlir::LogicalResult inferDims(ShapeAnalyzer &analyzer, nn::ArgReduceOp op);
 // Attention (InferAttentionShapes.cpp)
 mlir::LogicalResult inferDims(ShapeAnalyzer &analyzer, attn::SdpaOp op);
 
+// The first operand's shape (InferUnchangedShapes.cpp)
+mlir::LogicalResult inferDims(ShapeAnalyzer &analyzer, nn::LayerNormOp op);
+mlir::LogicalResult inferDims(ShapeAnalyzer &analyzer, nn::RmsNormOp op);
+mlir::LogicalResult inferDims(ShapeAnalyzer &analyzer, nn::QuantizeLinearOp op);
+mlir::LogicalResult inferDims(ShapeAnalyzer &analyzer, nn::DequantizeLinearOp op);
+mlir::LogicalResult inferDims(ShapeAnalyzer &analyzer, nn::DynamicQuantizeLinearOp op);
+mlir::LogicalResult inferDims(ShapeAnalyzer &analyzer, nn::ScatterElementsOp op);
+mlir::LogicalResult inferDims(ShapeAnalyzer &analyzer, nn::ScatterNdOp op);
+
 // Selections and sequences (InferIndexingShapes.cpp)
 mlir::LogicalResult inferDims(ShapeAnalyzer &analyzer, nn::SliceOp op);
 mlir::LogicalResult inferDims(ShapeAnalyzer &analyzer, nn::GatherOp op);
