@@ -33,7 +33,8 @@ Granularity getGranularity(NodeContext &node, Value scale) {
     granularity.blockSize = node.getInt("block_size", 0);
   if (granularity.blockSize < 0)
     (void)node.malformed("attribute 'block_size' can't be negative");
-  if (!node.hasFailed() && cast<RankedTensorType>(scale.getType()).getRank() != 0)
+  bool varies = scale && cast<RankedTensorType>(scale.getType()).getRank() != 0;
+  if (varies && !node.hasFailed())
     granularity.axis = node.normalizeAxis(axis, node.getRank(0));
   return granularity;
 }
