@@ -35,10 +35,22 @@ static llvm::Error error(const Twine &message) {
   return llvm::createStringError(llvm::inconvertibleErrorCode(), message.str());
 }
 
+/// LLVM's name of this machine's CPU, or of the level that it reaches where LLVM doesn't know the model.
+static std::string getHostName(ArrayRef<StringRef> names, const llvm::StringMap<bool> &features) {
+  std::string name = llvm::sys::getHostCPUName().str();
+  if (llvm::is_contained(names, name))
+    return name;
+  bool hasV4 = features.lookup("avx512f") && features.lookup("avx512bw") && features.lookup("avx512vl");
+  return hasV4 ? "x86-64-v4" : features.lookup("avx2") ? "x86-64-v3" : "x86-64";
+}
+
 llvm::Expected<std::unique_ptr<Target>> CpuTarget::parse(StringRef variant) {
   SmallVector<StringRef> names;
   llvm::X86::fillValidCPUArchList(names, /*Only64Bit=*/true);
-  std::string cpu = variant.empty() ? llvm::sys::getHostCPUName().str() : variant.str();
+  llvm::StringMap<bool> host;
+  if (variant.empty())
+    host = llvm::sys::getHostCPUFeatures();
+  std::string cpu = variant.empty() ? getHostName(names, host) : variant.str();
   if (!llvm::is_contained(names, cpu))
     return error("unknown CPU '" + Twine(variant) + "'" + didYouMean(variant, names));
 
@@ -51,9 +63,6 @@ llvm::Expected<std::unique_ptr<Target>> CpuTarget::parse(StringRef variant) {
     llvm::X86::updateImpliedFeatures(feature, /*Enabled=*/true, known);
   }
   std::unique_ptr<CpuTarget> target(new CpuTarget);
-  llvm::StringMap<bool> host;
-  if (variant.empty())
-    host = llvm::sys::getHostCPUFeatures();
   for (StringRef feature : kUsedFeatures)
     if (known.lookup(feature) && (!variant.empty() || host.lookup(feature)))
       target->features.push_back(feature.str());
@@ -110,7 +119,7 @@ static std::string typeWord(kernel::FuncOp func) {
 
 static std::string tileWord(kernel::FuncOp func) {
   auto attr = func->getAttrOfType<kernel::LoweringConfigAttr>(kernel::kConfigAttrName);
-  if (!attr || !isa<kernel::ContractOp>(func.getRoot()))
+  if (!attr || !isa<kernel::ContractOp, kernel::AttentionOp>(func.getRoot()))
     return "1x16";
   return llvm::formatv("{0}x{1}", attr.getInteger(config::kRowTile), attr.getInteger(config::kColumnVectors) * kLanes);
 }
