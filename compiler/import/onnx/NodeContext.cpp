@@ -184,6 +184,10 @@ LogicalResult NodeContext::finish() {
   for (const auto &[name, proto] : node.attributes)
     if (!isFailed && !readAttributes.contains(name))
       return unsupported("attribute '" + name + "' is not supported in opset " + llvm::Twine(node.opset));
+  for (Value output : outputs)
+    if (int64_t rank = cast<RankedTensorType>(output.getType()).getRank(); !isFailed && rank > kMaxRank)
+      return unsupported("a result of " + llvm::Twine(rank) + " dimensions is not supported, at most " +
+                         llvm::Twine(kMaxRank) + " are");
   for (auto [value, name] : llvm::zip(outputs, node.outputs)) {
     auto result = dyn_cast<OpResult>(value);
     // What only hands on another node's result keeps that node's name.

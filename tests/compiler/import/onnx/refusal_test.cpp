@@ -148,6 +148,13 @@ TEST(Refusal, NeedsConstantAxes) {
   EXPECT_THAT(error(none), HasSubstr("Squeeze without axes needs a shape that is known"));
 }
 
+TEST(Refusal, BoundsTheRankOfResults) {
+  ModelBuilder builder;
+  builder.input("x", {1, 1, 1, 1, 1, 1, 1, 2}).output("y").ints("axes", {0});
+  builder.node("Unsqueeze", {"x", "axes"}, {"y"}, "n");
+  EXPECT_THAT(error(builder), HasSubstr("node 'n': a result of 9 dimensions is not supported, at most 8 are\n"));
+}
+
 TEST(Refusal, NamesOutputsThatAreNotProvided) {
   ModelBuilder builder;
   builder.input("x", {2, 4}).output("z");
