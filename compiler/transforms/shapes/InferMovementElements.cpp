@@ -210,6 +210,9 @@ LogicalResult MovementElements::visit(nn::SliceOp op) {
 //===----------------------------------------------------------------------===//
 
 ShapeExpr MovementElements::pick(ArrayRef<ShapeExpr> choices, ShapeExpr index) {
+  // Of nothing: then the check that the index is in range fails.
+  if (choices.empty())
+    return {};
   if (std::optional<int64_t> position = index.getConstant())
     return choices[*position];
   ShapeExpr result = choices.back();

@@ -132,12 +132,10 @@ static std::optional<int64_t> evaluateSum(ArrayRef<ShapeTerm> terms, ValueOf val
 static std::optional<int64_t> evaluateOperation(ShapeExprKind kind, ArrayRef<int64_t> v) {
   switch (kind) {
   case ShapeExprKind::FloorDiv:
-  case ShapeExprKind::Mod: {
+  case ShapeExprKind::Mod:
     if (v[1] == 0 || (v[0] == INT64_MIN && v[1] == -1))
       return std::nullopt;
-    int64_t quotient = detail::floorDivide(v[0], v[1]);
-    return kind == ShapeExprKind::FloorDiv ? quotient : v[0] - quotient * v[1];
-  }
+    return kind == ShapeExprKind::FloorDiv ? detail::floorDivide(v[0], v[1]) : detail::floorModulo(v[0], v[1]);
   case ShapeExprKind::Min:
     return *std::min_element(v.begin(), v.end());
   case ShapeExprKind::Max:

@@ -26,7 +26,8 @@ public:
   ShapeFuncBuilder(mlir::Block *body, mlir::Location loc);
   ~ShapeFuncBuilder();
 
-  /// The size |expr| (not null) for use by steps and memory ops; one value per expression.
+  /// The size |expr| for use by steps and memory ops; one value per expression. A null |expr| is a size that overflows:
+  /// a run that needs it ends with an error.
   mlir::Value slot(ShapeExpr expr);
   llvm::SmallVector<mlir::Value> slots(llvm::ArrayRef<ShapeExpr> exprs);
 

@@ -149,6 +149,12 @@ int64_t detail::floorDivide(int64_t a, int64_t b) {
   return a % b != 0 && (a < 0) != (b < 0) ? quotient - 1 : quotient;
 }
 
+int64_t detail::floorModulo(int64_t a, int64_t b) {
+  // Not a - quotient * b, whose product may overflow.
+  int64_t remainder = a % b;
+  return remainder != 0 && (remainder < 0) != (b < 0) ? remainder + b : remainder;
+}
+
 //===----------------------------------------------------------------------===//
 // Intervals
 //===----------------------------------------------------------------------===//

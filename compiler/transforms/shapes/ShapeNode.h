@@ -56,7 +56,9 @@ std::optional<llvm::SmallVector<ShapeExpr, 2>> divideMonomial(llvm::ArrayRef<Sha
 /// Greatest common divisor of all coefficients; 0 without terms.
 int64_t getContent(llvm::ArrayRef<ShapeTerm> terms);
 
+/// Rounded towards minus infinity. Neither is defined for b = 0, nor for the least i64 over -1.
 int64_t floorDivide(int64_t a, int64_t b);
+int64_t floorModulo(int64_t a, int64_t b);
 
 ShapeRange addRanges(ShapeRange a, ShapeRange b);
 ShapeRange multiplyRanges(ShapeRange a, ShapeRange b);

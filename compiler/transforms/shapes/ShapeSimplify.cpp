@@ -116,7 +116,7 @@ static Division divideTerms(ArrayRef<ShapeTerm> a, const ShapeTerm &divisor) {
       continue;
     }
     int64_t quotient = floorDivide(term.coefficient, divisor.coefficient);
-    int64_t remainder = term.coefficient - quotient * divisor.coefficient;
+    int64_t remainder = floorModulo(term.coefficient, divisor.coefficient);
     if (quotient != 0)
       result.quotient.push_back({quotient, *atoms});
     if (remainder != 0)
@@ -171,7 +171,7 @@ ShapeExpr ShapeContext::floorDiv(ShapeExpr a, ShapeExpr b) {
 ShapeExpr ShapeContext::mod(ShapeExpr a, ShapeExpr b) {
   if (!a || !b || b.isConstant(0))
     return {};
-  if (a.isConstant(0) || divideExactly(a, b))
+  if (b.isConstant(1) || b.isConstant(-1) || divideExactly(a, b))
     return constant(0);
 
   // Factors of both move out: mod(g*a, g*b) == g * mod(a, b) whatever the signs.

@@ -89,6 +89,16 @@ TEST_F(ShapeExprTest, DivisionByZeroHasNoValue) {
   EXPECT_EQ(evaluate(context.floorDiv(sequence, batch), [](ShapeExpr) { return 0; }), std::nullopt);
 }
 
+TEST_F(ShapeExprTest, TheLeastNumberDividesWithoutOverflow) {
+  EXPECT_EQ(context.mod(c(INT64_MIN), c(-1)), c(0));
+  EXPECT_EQ(context.mod(c(INT64_MIN), c(3)), c(1));
+  EXPECT_EQ(context.floorDiv(c(INT64_MIN), c(3)), c(INT64_MIN / 3 - 1));
+  EXPECT_FALSE(context.floorDiv(c(INT64_MIN), c(-1)));
+  EXPECT_EQ(evaluate(context.mod(value, c(3)), [](ShapeExpr) { return INT64_MIN; }), 1);
+  ShapeExpr shifted = context.floorDiv(context.add(sequence, c(INT64_MIN)), c(3));
+  EXPECT_EQ(evaluate(shifted, [](ShapeExpr) { return 7; }), (INT64_MIN + 7) / 3 - 1);
+}
+
 TEST_F(ShapeExprTest, OverflowHasNoValueAndSpreads) {
   ShapeExpr overflow = context.mul(c(INT64_MAX), c(2));
   EXPECT_FALSE(overflow);

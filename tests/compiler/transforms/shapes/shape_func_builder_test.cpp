@@ -127,6 +127,18 @@ TEST_F(ShapeFuncBuilderTest, ChecksStandBeforeTheArithmeticThatFollows) {
   EXPECT_EQ(cast<rt::CheckOp>(check).getMessage(), "expects {a}, got {b}");
 }
 
+TEST_F(ShapeFuncBuilderTest, SizesThatOverflowFailTheRun) {
+  ShapeFuncBuilder builder(body(), func.getLoc());
+  builder.slot(context.mul(context.constant(INT64_MAX), context.constant(3)));
+  rt::ShapeFuncOp shapeFunc = builder.finish();
+  ASSERT_TRUE(succeeded(verify(*module)));
+  auto product = cast<rt::YieldOp>(shapeFunc.getBody().front().getTerminator()).getOperand(0).getDefiningOp();
+  auto arith = dyn_cast<rt::ShapeArithOp>(product);
+  ASSERT_TRUE(arith);
+  EXPECT_EQ(arith.getKind(), rt::ShapeKind::Mul);
+  EXPECT_EQ(arith.getLhs().getDefiningOp<rt::ShapeConstantOp>().getValue(), static_cast<uint64_t>(INT64_MAX));
+}
+
 TEST_F(ShapeFuncBuilderTest, TheShapeFunctionComputesWhatTheExpressionsSay) {
   ShapeExpr value = context.inputValue(1, 3, {INT64_MIN, INT64_MAX});
   std::vector<ShapeExpr> exprs = {

@@ -209,6 +209,17 @@ TEST_F(ShapeAnalysisTest, GatherByAHostInputChoosesAndChecks) {
   EXPECT_EQ(analysis->getChecks().size(), 2u);
 }
 
+TEST_F(ShapeAnalysisTest, GatherFromNothingIsLeftToTheCheck) {
+  analyze(R"(%nothing = nn.constant dense<> : tensor<0xi64>
+             %one = nn.unsqueeze %n axes [0] : (tensor<i64>) -> tensor<1xi64>
+             %v = nn.gather %nothing, %n {axis = 0 : i64} : (tensor<0xi64>, tensor<i64>) -> tensor<i64>
+             %u = nn.unsqueeze %v axes [0] : (tensor<i64>) -> tensor<1xi64>
+             %t = nn.tile %u, %one : (tensor<1xi64>, tensor<1xi64>) -> tensor<?xi64>
+             return %v, %t : tensor<i64>, tensor<?xi64>)",
+          "tensor<i64>, tensor<?xi64>");
+  EXPECT_EQ(elements(), "<unknown>");
+}
+
 TEST_F(ShapeAnalysisTest, PadOneHotTopKAndConstantOfShape) {
   analyze(R"(%p = nn.constant dense<[0, 1, 0, 2]> : tensor<4xi64>
              %y = nn.pad constant %ids, %p : (tensor<?x?xi64>, tensor<4xi64>) -> tensor<?x?xi64>
