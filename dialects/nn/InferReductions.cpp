@@ -92,7 +92,8 @@ static LogicalResult checkBroadcastsOnto(OptionalLocation location, Value operan
 }
 
 /// Checks what both normalisations have.
-static LogicalResult checkNorm(OptionalLocation location, Value input, Value scale, int64_t axis, APFloat epsilon) {
+static LogicalResult checkNorm(OptionalLocation location, Value input, Value scale, int64_t axis,
+                               const APFloat &epsilon) {
   if (failed(checkAxis(location, axis, getTensorType(input).getRank())))
     return failure();
   if (!epsilon.isFinite() || epsilon.isNegative())
