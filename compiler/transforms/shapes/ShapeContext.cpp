@@ -4,6 +4,7 @@
 
 #include "compiler/transforms/shapes/ShapeNode.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Twine.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace heddle;
