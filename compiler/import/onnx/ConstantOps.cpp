@@ -15,6 +15,7 @@ namespace heddle::importer {
 
 namespace {
 
+/// A value in one of five attributes, of which a node has one.
 LogicalResult buildConstant(NodeContext &node) {
   Builder &builder = node.getBuilder();
   // A list in an attribute becomes a tensor of the host's, that is little-endian, numbers.
@@ -39,6 +40,7 @@ LogicalResult buildConstant(NodeContext &node) {
   return node.malformed("a constant needs a value");
 }
 
+/// Zeros of type f32 unless an attribute says otherwise.
 LogicalResult buildConstantOfShape(NodeContext &node) {
   TypedAttr value = node.getBuilder().getF32FloatAttr(0);
   if (std::optional<Constant> tensor = node.getTensor("value")) {
@@ -58,6 +60,7 @@ LogicalResult buildRange(NodeContext &node) {
   return node.emit<nn::RangeOp>(start, limit, delta);
 }
 
+/// Since opset 15 a part of the shape; bounds are clamped, unlike axes elsewhere.
 LogicalResult buildShape(NodeContext &node) {
   int64_t rank = node.getRank(0);
   auto clamp = [&](int64_t position) {
@@ -73,6 +76,7 @@ LogicalResult buildShape(NodeContext &node) {
 
 LogicalResult buildSize(NodeContext &node) { return node.emit<nn::SizeOp>(node.getInput(0)); }
 
+/// No op: the output is another name for the input.
 LogicalResult buildIdentity(NodeContext &node) { return node.setOutputs(node.getInput(0)); }
 
 /// Does nothing outside of training. The mask is not provided.

@@ -15,6 +15,7 @@ namespace {
 
 LogicalResult buildMatMul(NodeContext &node) { return node.emit<nn::MatMulOp>(node.getInput(0), node.getInput(1)); }
 
+/// Alpha and beta are f32 in the file, whatever the type of the matrices.
 LogicalResult buildGemm(NodeContext &node) {
   llvm::APFloat alpha(static_cast<float>(node.getFloat("alpha", 1.0)));
   llvm::APFloat beta(static_cast<float>(node.getFloat("beta", 1.0)));
@@ -33,6 +34,7 @@ std::string makeImplicitTerm(llvm::StringRef inputs) {
   return (inputs.contains("...") ? "..." : "") + once;
 }
 
+/// Spaces have no meaning in an equation, and our op wants its last term written.
 LogicalResult buildEinsum(NodeContext &node) {
   std::string equation = node.getString("equation");
   llvm::erase_if(equation, llvm::isSpace);
@@ -62,6 +64,7 @@ llvm::SmallVector<int64_t> makeSamePads(NodeContext &node, llvm::ArrayRef<int64_
   return pads;
 }
 
+/// Attributes default to no stride, dilation or padding; kernel_shape only repeats the weight's shape.
 LogicalResult buildConv(NodeContext &node) {
   auto weight = node.getType(1);
   if (node.getRank(0) < 3 || weight.getRank() != node.getRank(0))

@@ -41,17 +41,20 @@ template <nn::BinaryKind kind> LogicalResult buildVariadic(NodeContext &node) {
   return node.setOutputs(combineInputs(node, kind));
 }
 
+/// The mean of several tensors, element by element.
 LogicalResult buildMean(NodeContext &node) {
   Value sum = combineInputs(node, nn::BinaryKind::Add);
   Value count = node.createScalar(node.getElementType(0), node.getNumInputs());
   return node.emit<nn::BinaryOp>(nn::BinaryKind::Div, sum, count);
 }
 
+/// The sign of the result is that of the divisor, or with fmod that of the dividend.
 LogicalResult buildMod(NodeContext &node) {
   nn::BinaryKind kind = node.getFlag("fmod", false) ? nn::BinaryKind::Fmod : nn::BinaryKind::Mod;
   return node.emit<nn::BinaryOp>(kind, node.getInput(0), node.getInput(1));
 }
 
+/// The two differ by up to 5e-4, so neither ever stands in for the other.
 LogicalResult buildGelu(NodeContext &node) {
   std::string approximate = node.getString("approximate", "none");
   if (approximate == "none")
@@ -61,6 +64,7 @@ LogicalResult buildGelu(NodeContext &node) {
   return node.malformed("attribute 'approximate' must be 'none' or 'tanh', got '" + approximate + "'");
 }
 
+/// x sigmoid(alpha x), which has an op of its own where alpha is 1.
 LogicalResult buildSwish(NodeContext &node) {
   double alpha = node.getFloat("alpha", 1.0);
   if (alpha == 1.0)
@@ -72,6 +76,7 @@ LogicalResult buildSwish(NodeContext &node) {
   return node.emit<nn::BinaryOp>(nn::BinaryKind::Mul, x, gate);
 }
 
+/// Infinities of one sign only become a comparison.
 LogicalResult buildIsInf(NodeContext &node) {
   bool negative = node.getFlag("detect_negative", true), positive = node.getFlag("detect_positive", true);
   if (negative && positive)
@@ -107,6 +112,7 @@ LogicalResult buildCastLike(NodeContext &node) {
   return node.emit<nn::CastOp>(node.getInput(0), node.getElementType(1));
 }
 
+/// Bounds are attributes before opset 11 and inputs since.
 LogicalResult buildClip(NodeContext &node) {
   if (node.getOpset() >= 11)
     return node.emit<nn::ClipOp>(node.getInput(0), node.getInput(1), node.getInput(2));

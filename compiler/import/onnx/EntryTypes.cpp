@@ -40,6 +40,7 @@ FailureOr<EntryType> readEntryType(const ::onnx::ValueInfoProto &input, MLIRCont
   EntryType type;
   llvm::SmallVector<int64_t> shape;
   for (const ::onnx::TensorShapeProto::Dimension &dim : tensor.shape().dim()) {
+    // Zero is an extent: that of the past before the first token.
     bool isStatic = dim.has_dim_value() && dim.dim_value() >= 0;
     shape.push_back(isStatic ? dim.dim_value() : ShapedType::kDynamic);
     type.dims.push_back(readName(dim));
@@ -63,6 +64,7 @@ FailureOr<EntryType> readResultType(const ::onnx::ValueInfoProto &output, Value 
                            getDataTypeName(tensor.elem_type()) + ", but has " + actual,
                        ("in " + file).str(), ""});
   }
+  // A declaration of another rank says nothing about the dimensions that there are.
   if (tensor.has_shape() && tensor.shape().dim_size() == type.type.getRank())
     for (auto [name, dim] : llvm::zip_equal(type.dims, tensor.shape().dim()))
       name = readName(dim);

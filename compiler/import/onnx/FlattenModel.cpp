@@ -29,9 +29,12 @@ namespace {
 /// The default domain has two spellings.
 std::string normaliseDomain(llvm::StringRef domain) { return domain == "ai.onnx" ? "" : domain.str(); }
 
+/// Exporters nest functions four or five deep; a function that calls itself would go on for ever.
 constexpr unsigned kMaxCallDepth = 32;
+/// The same as the scan's bound, here for what expansion makes of the file.
 constexpr size_t kMaxNodes = 1'000'000;
 
+/// The version of each domain, as a model or a function imports them.
 using Opsets = llvm::StringMap<int64_t>;
 
 /// What names mean within a body. A branch sees what is around it, a function doesn't.
@@ -56,6 +59,7 @@ struct Scope {
   }
 };
 
+/// Walks the main graph and, through calls and branches, everything below it; nodes are added as they are met.
 class Flattener {
 public:
   Flattener(const ::onnx::ModelProto &proto, TensorReader &reader, llvm::StringRef file, ErrorList &errors)
@@ -86,8 +90,11 @@ private:
   ErrorList &errors;
   Model model;
   size_t visitedNodes = 0;
+  /// A function has versions of its own; scopes point into this, so it doesn't grow once the walk has begun.
   std::vector<Opsets> functionOpsets;
+  /// By domain, name and overload, each with its place in functionOpsets.
   llvm::StringMap<std::pair<const ::onnx::FunctionProto *, unsigned>> functions;
+  /// All names of the flat model so far.
   llvm::StringSet<> usedNames;
   /// Constant nodes seen so far, for the conditions of Ifs.
   llvm::StringMap<const ::onnx::TensorProto *> constants;
@@ -160,6 +167,7 @@ LogicalResult Flattener::addNodes(const google::protobuf::RepeatedPtrField<::onn
   return success();
 }
 
+/// Adds |node|, or what it stands for: the body of a function, the branch of an If.
 LogicalResult Flattener::addNode(const ::onnx::NodeProto &node, Scope &scope) {
   // Counted when visited: functions that call each other can be many without a node between them.
   if (++visitedNodes > kMaxNodes)
@@ -178,6 +186,7 @@ LogicalResult Flattener::addNode(const ::onnx::NodeProto &node, Scope &scope) {
   flat.domain = normaliseDomain(node.domain());
   if (failed(resolveAttributes(node, scope, flat)))
     return failure();
+  // A function of the model takes precedence over an operator of its name.
   auto function = functions.find(flat.domain + "\n" + flat.type + "\n" + node.overload());
   if (function != functions.end())
     return expandFunction(*function->second.first, flat, scope);
@@ -203,6 +212,7 @@ LogicalResult Flattener::addNode(const ::onnx::NodeProto &node, Scope &scope) {
   return success();
 }
 
+/// Collects |node|'s attributes; within a function some are references to those of the call.
 LogicalResult Flattener::resolveAttributes(const ::onnx::NodeProto &node, const Scope &scope, Node &flat) {
   for (const ::onnx::AttributeProto &attribute : node.attribute()) {
     if (flat.findAttribute(attribute.name()))
@@ -222,6 +232,7 @@ LogicalResult Flattener::resolveAttributes(const ::onnx::NodeProto &node, const 
   return success();
 }
 
+/// |name|, with a number behind it where it is taken.
 std::string Flattener::makeUnique(const std::string &name) {
   std::string unique = name;
   for (unsigned i = 1; !usedNames.insert(unique).second; ++i)
@@ -237,6 +248,7 @@ void Flattener::defineNames(const google::protobuf::RepeatedPtrField<::onnx::Nod
         scope.names[output] = makeUnique(scope.prefix + output);
 }
 
+/// Gives |input| a second name. |origin| is the call or If that does so.
 void Flattener::addIdentity(const std::string &input, const std::string &output, const Node &origin) {
   Node identity;
   identity.name = origin.name;
@@ -247,6 +259,7 @@ void Flattener::addIdentity(const std::string &input, const std::string &output,
   model.nodes.push_back(std::move(identity));
 }
 
+/// Adds the body of |function|: its inputs are the call's inputs, its outputs get the call's names.
 LogicalResult Flattener::expandFunction(const ::onnx::FunctionProto &function, const Node &call, const Scope &scope) {
   if (scope.depth == kMaxCallDepth)
     return fail(ErrorCode::H0518, "node '" + call.name + "': function " + call.type +
@@ -265,6 +278,7 @@ LogicalResult Flattener::expandFunction(const ::onnx::FunctionProto &function, c
   inner.function = &function;
   inner.prefix = call.name + "/";
   inner.depth = scope.depth + 1;
+  // Inputs that the call leaves out are absent within the body too.
   for (int i = 0; i < function.input_size(); ++i)
     inner.names[function.input(i)] = static_cast<size_t>(i) < call.inputs.size() ? call.inputs[i] : "";
   llvm::SmallVector<int> passedThrough;
@@ -284,6 +298,7 @@ LogicalResult Flattener::expandFunction(const ::onnx::FunctionProto &function, c
   return success();
 }
 
+/// Adds the nodes and initialisers of |branch| in place of the If |node|.
 LogicalResult Flattener::expandBranch(const ::onnx::GraphProto &branch, const Node &node, const Scope &scope) {
   if (scope.depth == kMaxCallDepth)
     return fail(ErrorCode::H0518,
@@ -306,6 +321,7 @@ LogicalResult Flattener::expandBranch(const ::onnx::GraphProto &branch, const No
   defineNames(branch.node(), inner);
   if (failed(addNodes(branch.node(), inner)))
     return failure();
+  // An output of a branch may be anything in sight, a tensor from outside included; hence a second name for each.
   for (auto [output, name] : llvm::zip_equal(branch.output(), node.outputs))
     if (!name.empty())
       addIdentity(inner.resolve(output.name()), name, node);

@@ -25,6 +25,7 @@ namespace {
 /// More errors than these help nobody.
 constexpr size_t kMaxErrors = 20;
 
+/// Builds the function, node by node. A node that fails doesn't end the import: the errors of all nodes are wanted.
 class Importer {
 public:
   Importer(MLIRContext *context, const ModelFile &file, const Model &model, TensorReader &reader, ErrorList &errors)
@@ -72,12 +73,14 @@ OwningOpRef<ModuleOp> Importer::run() {
     llvm::SmallVector<llvm::StringRef> names(model.overridable.begin(), model.overridable.end());
     function->setAttr(nn::NnDialect::getConstantInputsAttrName(), builder.getStrArrayAttr(names));
   }
+  // createChecked has verified each op; what is left is the function and the order of definitions and uses.
   current = currentDescription = "";
   if (failed(verify(*module)))
     return {};
   return module;
 }
 
+/// Makes an argument of each input.
 LogicalResult Importer::addInputs(func::FuncOp function) {
   for (const ::onnx::ValueInfoProto *input : model.inputs) {
     FailureOr<EntryType> type = readEntryType(*input, builder.getContext(), file.getName(), errors);
@@ -116,6 +119,7 @@ FailureOr<Value> Importer::findValue(const std::string &name) {
   return op.getResult();
 }
 
+/// Imports all nodes; failure if any had an error.
 LogicalResult Importer::importNodes() {
   for (const Node &node : model.nodes) {
     if (errors.getErrors().size() >= kMaxErrors)
@@ -138,6 +142,7 @@ LogicalResult Importer::reportMissing(const std::string &name, const llvm::Twine
                                       ("in " + file.getName() + description).str(), ""});
 }
 
+/// The values that |node| reads, null for absent ones.
 FailureOr<llvm::SmallVector<Value>> Importer::collectInputs(const Node &node) {
   llvm::SmallVector<Value> inputs;
   for (const std::string &name : node.inputs) {
@@ -166,6 +171,7 @@ static LogicalResult checkInputs(const OpRow &row, NodeContext &node) {
                         (isOneAbsent ? ", one of them left out" : ""));
 }
 
+/// Imports |node| by its row in the table and remembers its outputs.
 LogicalResult Importer::importNode(const Node &node) {
   FailureOr<llvm::SmallVector<Value>> inputs = collectInputs(node);
   if (failed(inputs))
@@ -188,6 +194,7 @@ LogicalResult Importer::importNode(const Node &node) {
   return success();
 }
 
+/// Returns the outputs, which settles the function's type.
 LogicalResult Importer::addOutputs(func::FuncOp function) {
   llvm::SmallVector<Value> results;
   llvm::SmallVector<Attribute> attributes;

@@ -13,6 +13,7 @@ namespace heddle::importer {
 
 namespace {
 
+/// Bounds are attributes before opset 10 and inputs since.
 LogicalResult buildSlice(NodeContext &node) {
   if (node.getOpset() >= 10) {
     if (node.getNumInputs() < 3 || !node.getInput(1) || !node.getInput(2))
@@ -66,12 +67,14 @@ LogicalResult buildScatterNd(NodeContext &node) {
   return node.emit<nn::ScatterNdOp>(getReduction(node), node.getInput(0), node.getInput(1), node.getInput(2));
 }
 
+/// The upper triangle by default.
 LogicalResult buildTrilu(NodeContext &node) {
   bool upper = node.getFlag("upper", true);
   Value k = node.getInput(1) ? node.createAsScalar(node.getInput(1)) : Value();
   return node.emit<nn::TriluOp>(node.getInput(0), k, upper);
 }
 
+/// Pads are an attribute before opset 11 and an input since, as is the value that is put in.
 LogicalResult buildPad(NodeContext &node) {
   std::string name = node.getString("mode", "constant");
   std::optional<nn::PadMode> mode = nn::symbolizePadMode(name);

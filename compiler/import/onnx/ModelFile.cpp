@@ -25,6 +25,7 @@ FailureOr<ModelFile> ModelFile::open(llvm::StringRef path, ErrorList &errors) {
   // A pipe or a device has no length, and its bytes can't be found again when weights are packed.
   if (!llvm::sys::fs::is_regular_file(status))
     return unreadable("it is no regular file");
+  // Not terminated by a zero, so that it can be mapped whatever its length is.
   auto opened = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
   if (!opened)
     return unreadable(opened.getError().message());
@@ -54,6 +55,7 @@ struct Format {
   llvm::StringLiteral help;
 };
 
+/// In the order in which they are tried; the first that fits is reported.
 constexpr Format kFormats[] = {
     {0, "version https://git-lfs", "a Git LFS pointer, not the model itself", "fetch the real file: git lfs pull"},
     {0, "PK\x03\x04", "a zip archive (a PyTorch checkpoint or a package)",
@@ -83,6 +85,7 @@ bool isSafetensors(llvm::StringRef bytes) {
          bytes.substr(3, 5) == llvm::StringRef("\0\0\0\0\0", 5);
 }
 
+/// Whether the first bytes are what a person could have typed, in UTF-8.
 bool isText(llvm::StringRef bytes) {
   return llvm::all_of(bytes.take_front(512), [](char c) {
     return llvm::isPrint(c) || llvm::isSpace(c) || static_cast<unsigned char>(c) >= 0x80;

@@ -16,6 +16,7 @@ using ::onnx::AttributeProto;
 
 namespace heddle::importer {
 
+/// "f32[?,12]".
 static std::string describeType(Value value) {
   if (!value)
     return "absent";
@@ -75,6 +76,7 @@ llvm::SmallVector<int64_t> NodeContext::getConstantInts(unsigned index, llvm::St
   return {};
 }
 
+/// The attribute |name|, noted as read; null where it is absent or of another type, which is reported.
 const AttributeProto *NodeContext::readAttribute(llvm::StringRef name, AttributeProto::AttributeType type,
                                                  llvm::StringRef typeName, bool isRequired) {
   readAttributes.insert(name);
@@ -181,6 +183,7 @@ LogicalResult NodeContext::setOutputs(ValueRange values) {
 }
 
 LogicalResult NodeContext::finish() {
+  // An attribute that nobody asked for might change what the node computes.
   for (const auto &[name, proto] : node.attributes)
     if (!isFailed && !readAttributes.contains(name))
       return unsupported("attribute '" + name + "' is not supported in opset " + llvm::Twine(node.opset));

@@ -51,6 +51,7 @@ Type getOutputType(NodeContext &node, Type fallback) {
   return type ? type : fallback;
 }
 
+/// The zero point's type is the result's; without one it is u8, or what output_dtype says.
 LogicalResult buildQuantizeLinear(NodeContext &node) {
   node.ignoreAttr("saturate"); // known to 8-bit floats only
   Value scale = normalizeParameter(node, node.getInput(1)), zeroPoint = normalizeParameter(node, node.getInput(2));
@@ -68,6 +69,7 @@ LogicalResult buildQuantizeLinear(NodeContext &node) {
                                          to);
 }
 
+/// The result has the scale's type, unless output_dtype (opset 23) asks for another.
 LogicalResult buildDequantizeLinear(NodeContext &node) {
   Value scale = normalizeParameter(node, node.getInput(1)), zeroPoint = normalizeParameter(node, node.getInput(2));
   Granularity granularity = getGranularity(node, scale);

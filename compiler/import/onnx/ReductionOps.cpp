@@ -11,7 +11,8 @@ namespace heddle::importer {
 
 namespace {
 
-/// The axes to reduce, |axesInputSince| being the opset from which on they are an input.
+/// Axes are an attribute before opset |axesInputSince| and an input since. Without any all are reduced, or with the
+/// attribute noop_with_empty_axes none.
 template <nn::ReduceKind kind, int64_t axesInputSince> LogicalResult buildReduce(NodeContext &node) {
   llvm::SmallVector<int64_t> axes;
   bool noneMeansNone = false;
@@ -36,6 +37,7 @@ template <nn::ArgReduceKind kind> LogicalResult buildArgReduce(NodeContext &node
   return node.emit<nn::ArgReduceOp>(kind, node.getInput(0), axis, keepDims, selectLast);
 }
 
+/// The axis is an input, a constant one in all files seen.
 LogicalResult buildCumSum(NodeContext &node) {
   llvm::SmallVector<int64_t> axes = node.getConstantInts(1, "axis");
   if (axes.size() != 1)

@@ -11,11 +11,13 @@ namespace heddle::importer {
 
 namespace {
 
+/// Before opset 14 a 0 always copies an extent.
 LogicalResult buildReshape(NodeContext &node) {
   bool allowZero = node.getOpset() >= 14 && node.getFlag("allowzero", false);
   return node.emit<nn::ReshapeOp>(node.getInput(0), node.getInput(1), allowZero);
 }
 
+/// Reverses the dimensions unless told how to permute them.
 LogicalResult buildTranspose(NodeContext &node) {
   int64_t rank = node.getRank(0);
   auto reversed = llvm::reverse(llvm::seq<int64_t>(0, rank));
@@ -49,6 +51,7 @@ LogicalResult buildSqueeze(NodeContext &node) {
   return node.emit<nn::SqueezeOp>(node.getInput(0), llvm::ArrayRef<int64_t>(axes));
 }
 
+/// Axes count in the result, which has as many dimensions more.
 LogicalResult buildUnsqueeze(NodeContext &node) {
   std::optional<llvm::SmallVector<int64_t>> given = getAxes(node);
   if (!given)
@@ -77,6 +80,7 @@ LogicalResult buildConcat(NodeContext &node) {
   return node.emit<nn::ConcatOp>(ValueRange(node.getInputs()), axis);
 }
 
+/// Sizes are an attribute before opset 13 and an input since; without them the parts are even.
 LogicalResult buildSplit(NodeContext &node) {
   int64_t axis = node.normalizeAxis(node.getInt("axis", 0), node.getRank(0));
   std::optional<llvm::SmallVector<int64_t>> sizes;

@@ -16,6 +16,7 @@ namespace heddle::importer {
 
 namespace {
 
+/// One pass for who produces what, one for who reads it, one to sort.
 class Sorter {
 public:
   Sorter(Model &model, llvm::StringRef file, ErrorList &errors) : model(model), file(file), errors(errors) {}
@@ -41,9 +42,11 @@ private:
   ErrorList &errors;
   /// Tensors that are there from the start.
   llvm::StringSet<> given;
+  /// The index of the node that produces a tensor.
   llvm::StringMap<unsigned> producers;
 };
 
+/// Finds where each tensor comes from; it must come from one place.
 LogicalResult Sorter::collectProducers() {
   for (const auto *input : model.inputs)
     if (!given.insert(input->name()).second)
@@ -65,6 +68,7 @@ LogicalResult Sorter::collectProducers() {
   return success();
 }
 
+/// Reports all tensors that are read and come from nowhere.
 LogicalResult Sorter::checkReads() {
   bool isComplete = true;
   for (const Node &node : model.nodes)
@@ -85,6 +89,8 @@ LogicalResult Sorter::checkReads() {
   return success(isComplete);
 }
 
+/// Kahn's algorithm. Of the nodes that are ready the first one in the file goes first, so that a sorted file stays as
+/// it is.
 LogicalResult Sorter::sort() {
   size_t count = model.nodes.size();
   // How many inputs of a node aren't there yet, and who waits for a node.

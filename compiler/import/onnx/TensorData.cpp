@@ -82,6 +82,7 @@ PayloadField getTypedField(int dataType) {
   }
 }
 
+/// What the field is called in onnx-ml.proto.
 llvm::StringRef getFieldName(unsigned field) {
   switch (field) {
   case kFloatData:
@@ -148,6 +149,7 @@ LogicalResult TensorReader::fail(ErrorCode code, const llvm::Twine &message, llv
   return errors.add({code, message.str(), ("in " + file.getName()).str(), help.str()});
 }
 
+/// The type that |tensor| claims, once it is sure that a file could hold so much.
 FailureOr<RankedTensorType> TensorReader::readType(const TensorProto &tensor, llvm::StringRef what) {
   Type element = getElementType(tensor.data_type(), context);
   if (!element)
@@ -179,8 +181,10 @@ FailureOr<Constant> TensorReader::read(const TensorProto &tensor, llvm::StringRe
   return Constant{*type, *value};
 }
 
+/// Data within the model file, at the place that the scan has found.
 FailureOr<Attribute> TensorReader::readPayload(const TensorProto &tensor, RankedTensorType type, llvm::StringRef what) {
   uint64_t size = static_cast<uint64_t>(*nn::getRawSize(type));
+  // Without any data the tensor is as if it had raw data of no bytes, which is right for an empty one.
   std::optional<uint64_t> index = getPayloadIndex(tensor.raw_data());
   Payload none;
   none.field = kRawData;
@@ -211,6 +215,7 @@ FailureOr<Attribute> TensorReader::readPayload(const TensorProto &tensor, Ranked
   return nn::ExternalAttr::get(context, file.getPath(), payload.offset, payload.length);
 }
 
+/// Data in a file beside the model. Keys that ONNX doesn't define are of no concern, nor is the checksum.
 FailureOr<Attribute> TensorReader::readExternal(const TensorProto &tensor, RankedTensorType type,
                                                 llvm::StringRef what) {
   uint64_t size = static_cast<uint64_t>(*nn::getRawSize(type));

@@ -13,7 +13,9 @@ namespace heddle::importer {
 
 namespace {
 
+// A node in a branch of a branch is nine messages deep; protobuf itself stops at 100.
 constexpr unsigned kMaxDepth = 64;
+// The largest exports have some 100,000 nodes of 300 bytes each.
 constexpr size_t kMaxNodes = 1'000'000;
 constexpr size_t kMaxSkeleton = size_t(128) << 20;
 
@@ -66,6 +68,7 @@ Rule ruleFor(Message message, unsigned field) {
   return Rule();
 }
 
+/// Whether a field of TensorProto holds data.
 bool isPayload(unsigned field) {
   return field == kRawData || field == kFloatData || field == kInt32Data || field == kInt64Data ||
          field == kDoubleData || field == kUint64Data;
@@ -83,6 +86,7 @@ struct Field {
   uint64_t start, begin, next;
 };
 
+/// Recursive over messages, which kMaxDepth bounds. After a failure it is of no more use.
 class Scanner {
 public:
   Scanner(llvm::StringRef bytes, llvm::StringRef file, ErrorList &errors) : bytes(bytes), file(file), errors(errors) {}
@@ -113,6 +117,7 @@ private:
   size_t nodeCount = 0;
 };
 
+/// Reads a number of seven bits a byte, the lowest first, and moves |position| behind it.
 LogicalResult Scanner::readVarint(uint64_t &position, uint64_t end, uint64_t &value) {
   value = 0;
   for (unsigned shift = 0; shift < 64; shift += 7) {
@@ -126,6 +131,7 @@ LogicalResult Scanner::readVarint(uint64_t &position, uint64_t end, uint64_t &va
   return damaged("a number before byte " + llvm::Twine(position) + " has no end");
 }
 
+/// Finds where the value of |field| ends, within |end|.
 LogicalResult Scanner::skipValue(Field &field, uint64_t end) {
   uint64_t length = 0;
   switch (field.wireType) {
@@ -172,6 +178,7 @@ LogicalResult Scanner::readField(uint64_t position, uint64_t end, Field &field) 
   return skipValue(field, end);
 }
 
+/// Appends the message in |field| to |out|, scanned.
 LogicalResult Scanner::descend(Message child, const Field &field, unsigned depth, std::string &out) {
   if (depth == kMaxDepth)
     return exceeds("messages nested more than " + llvm::Twine(kMaxDepth) + " deep");
