@@ -2,6 +2,7 @@
 
 #include "tests/conformance/kernel_interpreter.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -139,7 +140,8 @@ public:
         })
         .Case([&](kernel::RowwiseOp op) { run_rowwise(op); })
         .Case([&](kernel::ReduceOp op) { run_reduce(op); })
-        .Case([&](kernel::ContractOp op) { run_contract(op); });
+        .Case([&](kernel::ContractOp op) { run_contract(op); })
+        .Case([&](kernel::AttentionOp op) { run_attention(op); });
     return std::move(result_);
   }
 
@@ -311,6 +313,89 @@ private:
       values captures = elements(2, op.getInputs().size());
       arguments.insert(arguments.end(), captures.begin(), captures.end());
       write(body(op.getEpilogue(), arguments));
+    });
+  }
+
+  //===--- Attention --------------------------------------------------------===//
+
+  /// One query row: scores (keys), and which of them the mask keeps.
+  struct attention_row {
+    std::vector<double> scores;
+    std::vector<bool> keep;
+  };
+
+  attention_row score_row(kernel::AttentionOp op, int64_t keys) {
+    using loops = kernel::AttentionOp;
+    unsigned first = op.getFirstCapture(), inputs = op.getInputs().size();
+    double scale = op.getScale() ? op.getScale()->convertToDouble()
+                                 : elements(*op.getScaleInput(), *op.getScaleInput() + 1)[0].f;
+    attention_row row;
+    for (dims_[loops::Key] = 0; dims_[loops::Key] < keys; ++dims_[loops::Key]) {
+      double dot = 0;
+      for_each({loops::HeadSize}, [&] { dot += elements(0, 1)[0].f * elements(1, 2)[0].f; });
+      dims_[loops::HeadSize] = 0;
+      values captures = elements(first, inputs), arguments = captures;
+      arguments.insert(arguments.begin(), scalar::of(scale * dot));
+      row.scores.push_back(body(op.getScore(), arguments)[0].f);
+      row.keep.push_back(body(op.getMask(), captures)[0].i != 0);
+    }
+    dims_[loops::Key] = 0;
+    return row;
+  }
+
+  /// weights (all keys) of a row and its logarithm of the sum; no weights where no key takes part.
+  values weigh(const attention_row &row, double *lse) {
+    double maximum = -INFINITY, sum = 0;
+    bool any = false;
+    for (size_t j = 0; j < row.keep.size(); ++j) {
+      if (!row.keep[j])
+        continue;
+      any = true;
+      maximum = std::isnan(row.scores[j]) || row.scores[j] > maximum ? row.scores[j] : maximum;
+    }
+    *lse = -INFINITY;
+    if (!any)
+      return {};
+    values weights(bounds_[kernel::AttentionOp::Key]);
+    for (size_t j = 0; j < row.keep.size(); ++j)
+      sum += weights[j].f = row.keep[j] && row.scores[j] != -INFINITY ? std::exp(row.scores[j] - maximum) : 0;
+    for (size_t j = 0; j < row.keep.size(); ++j)
+      weights[j].f /= sum;
+    *lse = maximum + std::log(sum);
+    return weights;
+  }
+
+  void run_attention(kernel::AttentionOp op) {
+    using loops = kernel::AttentionOp;
+    for_each({loops::Batch, loops::KeyHead, loops::QueryHead, loops::Row}, [&] {
+      int64_t keys = bounds_[loops::Key];
+      if (std::optional<unsigned> input = op.getKvLenInput())
+        keys = std::clamp<int64_t>(elements(*input, *input + 1)[0].i, 0, keys);
+      attention_row row = score_row(op, keys);
+      // Without the mask region a row that keeps no key would see them all.
+      if (op.getFullyMasked() == "literal" && llvm::none_of(row.keep, [](bool kept) { return kept; }))
+        row.keep.assign(row.keep.size(), true);
+      double lse, filling = op.getFullyMasked() == "nan" ? NAN : 0.0;
+      values weights = weigh(row, &lse);
+      // out (value head size) = weights (keys) @ value (keys, value head size); a weight of 0 reads nothing
+      for_each({loops::ValueSize}, [&] {
+        double sum = weights.empty() ? filling : 0;
+        for_each({loops::Key}, [&] {
+          double weight = weights.empty() ? 0 : weights[dims_[loops::Key]].f;
+          if (weight != 0)
+            sum += weight * elements(2, 3)[0].f;
+        });
+        dims_[loops::Key] = 0;
+        write_one(0, scalar::of(sum));
+      });
+      dims_[loops::ValueSize] = 0;
+      if (op.getHasLse())
+        write_one(1, scalar::of(lse));
+      if (op.getHasProbabilities())
+        for_each({loops::Key}, [&] {
+          write_one(1 + op.getHasLse(), weights.empty() ? scalar::of(filling) : weights[dims_[loops::Key]]);
+        });
+      dims_[loops::Key] = 0;
     });
   }
 

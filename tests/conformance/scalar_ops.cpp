@@ -160,6 +160,8 @@ scalar evaluate_scalar(Operation *op, const std::vector<scalar> &x) {
       .Case([&](arith::MulIOp) { return integer(x[0].i * x[1].i); })
       .Case([&](arith::DivSIOp) { return integer(x[1].i == -1 ? 0 - x[0].i : x[0].i / x[1].i); })
       .Case([&](arith::RemSIOp) { return integer(x[1].i == -1 ? 0 : x[0].i % x[1].i); })
+      .Case([&](arith::DivUIOp) { return integer(as_unsigned(x[0].i, type) / as_unsigned(x[1].i, type)); })
+      .Case([&](arith::RemUIOp) { return integer(as_unsigned(x[0].i, type) % as_unsigned(x[1].i, type)); })
       .Case([&](arith::AndIOp) { return integer(x[0].i & x[1].i); })
       .Case([&](arith::OrIOp) { return integer(x[0].i | x[1].i); })
       .Case([&](arith::XOrIOp) { return integer(x[0].i ^ x[1].i); })

@@ -27,7 +27,9 @@ LogicalResult emitRoot(KernelEmitter &emitter) {
     return emitMap(emitter);
   if (isa<kernel::RowwiseOp>(root))
     return emitRowwise(emitter);
-  return isa<kernel::ReduceOp>(root) ? emitReduce(emitter) : emitContract(emitter);
+  if (isa<kernel::ReduceOp>(root))
+    return emitReduce(emitter);
+  return isa<kernel::ContractOp>(root) ? emitContract(emitter) : emitAttention(emitter);
 }
 
 LogicalResult convertKernel(kernel::FuncOp func) {

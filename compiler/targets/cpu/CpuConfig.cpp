@@ -64,6 +64,22 @@ SmallVector<std::pair<StringRef, int64_t>> selectContract(kernel::ContractOp op,
           {config::kGrainWork, int64_t(1) << 17}};
 }
 
+/// Attention: a tile is row_tile queries by column_vectors x 16 keys for the scores, by as many value columns for the
+/// product with them.
+SmallVector<std::pair<StringRef, int64_t>> selectAttention(const CpuTarget &target) {
+  bool isWide = target.hasFeature("avx512f");
+  return {{config::kRowTile, isWide ? 4 : 6},
+          {config::kColumnVectors, isWide ? 4 : 1},
+          // Keys are packed once per item: 128 rows make that 1/30 of the work, and their running output is 32 KiB at
+          // head size 64.
+          {config::kBlockQ, 128},
+          // 256 keys of head size 64 are 64 KiB, packed, and as much of values: both stay in an L2 of 512 KiB beside
+          // the rows. Part of the artifact's numerics: sums are rescaled at its multiples. 128 to 1024 differ by 2 %.
+          {config::kBlockKv, 256},
+          {config::kSplitRowTail, isWide ? 0 : 1},
+          {config::kGrainWork, int64_t(1) << 17}};
+}
+
 /// Entries of roots that stream over elements: 16384 are 1 to 4 us of work, below which one thread is faster.
 SmallVector<std::pair<StringRef, int64_t>> selectStreaming(Operation *root) {
   SmallVector<std::pair<StringRef, int64_t>> entries = {{config::kGrainWork, 16384}};
@@ -86,7 +102,10 @@ kernel::LoweringConfigAttr selectConfig(kernel::FuncOp func, const CpuTarget &ta
   auto contract = dyn_cast<kernel::ContractOp>(root);
   Builder b(func.getContext());
   SmallVector<NamedAttribute> entries;
-  for (auto [key, value] : contract ? selectContract(contract, target) : selectStreaming(root))
+  auto selected = contract                         ? selectContract(contract, target)
+                  : isa<kernel::AttentionOp>(root) ? selectAttention(target)
+                                                   : selectStreaming(root);
+  for (auto [key, value] : selected)
     entries.push_back(b.getNamedAttr(key, b.getI64IntegerAttr(value)));
   return kernel::LoweringConfigAttr::get(func.getContext(), b.getDictionaryAttr(entries));
 }

@@ -13,6 +13,7 @@ mlir::LogicalResult emitMap(KernelEmitter &emitter);
 mlir::LogicalResult emitRowwise(KernelEmitter &emitter);
 mlir::LogicalResult emitReduce(KernelEmitter &emitter);
 mlir::LogicalResult emitContract(KernelEmitter &emitter);
+mlir::LogicalResult emitAttention(KernelEmitter &emitter);
 
 } // namespace heddle::cpu
 

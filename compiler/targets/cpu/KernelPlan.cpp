@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Plans of the four roots. Items are cut so that one is a few microseconds of work at most and any split over threads
+// Plans of the roots (attention: AttentionPlan.cpp). Items are cut so that one is a few microseconds of work at most and any split over threads
 // gives the same bits: no item shares an accumulator with another.
 
 #include "compiler/targets/cpu/KernelPlan.h"
@@ -102,7 +102,7 @@ LogicalResult KernelPlan::readOperands() {
 
 FailureOr<KernelPlan> KernelPlan::create(kernel::FuncOp func) {
   KernelPlan plan(func);
-  if (!isa<kernel::MapOp, kernel::RowwiseOp, kernel::ReduceOp, kernel::ContractOp>(plan.root))
+  if (!isa<kernel::MapOp, kernel::RowwiseOp, kernel::ReduceOp, kernel::ContractOp, kernel::AttentionOp>(plan.root))
     return plan.root->emitOpError("has no code generator on this target");
   if (!plan.config)
     return func.emitOpError("expects kernel.config; run cpu-select-lowering-config first");
@@ -114,7 +114,7 @@ FailureOr<KernelPlan> KernelPlan::create(kernel::FuncOp func) {
     plan.planRowwise();
   else if (isa<kernel::ReduceOp>(plan.root))
     plan.planReduce();
-  else if (failed(plan.planContract()))
+  else if (failed(isa<kernel::ContractOp>(plan.root) ? plan.planContract() : plan.planAttention()))
     return failure();
   return plan;
 }

@@ -26,6 +26,8 @@ inline constexpr llvm::StringLiteral kElementsPerItem = "elements_per_item";
 inline constexpr llvm::StringLiteral kVectorsPerItem = "vectors_per_item";
 inline constexpr llvm::StringLiteral kAccumulators = "accumulators";
 inline constexpr llvm::StringLiteral kGrainWork = "grain_work";
+inline constexpr llvm::StringLiteral kBlockQ = "block_q";
+inline constexpr llvm::StringLiteral kBlockKv = "block_kv";
 } // namespace config
 
 /// Work items of a kernel: all combinations of the digits, the last one fastest.
@@ -42,6 +44,26 @@ struct ContractPlan {
   int64_t rowTile = 0, columnVectors = 0, rowsPerItem = 0;
   /// The left side is copied to scratch first, because its address isn't linear in k.
   bool copyLhs = false;
+};
+
+/// How an attention's items, tiles and scratch are cut. A row is a query of one head; an item holds |blockQ| queries of
+/// all |heads| heads that share keys.
+struct AttentionPlan {
+  int64_t rowTile = 0, columnVectors = 0, blockQ = 0, blockKv = 0;
+  /// Query heads of a group that one item handles: all of them, or one where their number is a run-time size.
+  int64_t heads = 1;
+  bool headsAreDigit = false;
+  /// The query is copied to scratch first, because its address isn't linear in the head size; the value, because its
+  /// head size isn't of unit stride.
+  bool copyQuery = false, copyValue = false;
+  /// Places in scratch, in floats: packed keys, copied values and queries, a tile's scores, and per row of the item
+  /// the output so far, the greatest score, the sum of weights and what becomes of the row; per row of a tile the
+  /// factor by which a new maximum shrinks what came before; per group of keys whether any row sees it.
+  mlir::AffineExpr values, queries, scores, outputs, maxima, sums, verdicts, factors, groups;
+  /// Head size of the value, rounded up to whole vectors.
+  mlir::AffineExpr valueWidth;
+
+  int64_t getRowsPerItem() const { return heads * blockQ; }
 };
 
 struct KernelPlan {
@@ -62,6 +84,7 @@ struct KernelPlan {
   /// A region reads a table at data-dependent indices or divides integers, so the kernel may return an error.
   bool canFail = false;
   ContractPlan contract;
+  AttentionPlan attention;
   ItemSpace items;
 
   /// Emits an error at |func| and fails where the kernel breaks what this target needs: a config, sizes that are the
@@ -80,6 +103,8 @@ private:
   void planRowwise();
   void planReduce();
   mlir::LogicalResult planContract();
+  mlir::LogicalResult planAttention();
+  mlir::AffineExpr layOutAttention(mlir::AffineExpr depth);
   unsigned chooseVectorLoop();
   mlir::AffineExpr toExpr(const Polynomial &polynomial) const { return polynomial.toExpr(space); }
 };

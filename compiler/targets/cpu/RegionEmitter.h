@@ -22,9 +22,11 @@ public:
   /// this target.
   mlir::FailureOr<llvm::SmallVector<mlir::Value>> emit(mlir::Region &region, llvm::ArrayRef<mlir::Value> arguments);
 
+  /// The emitted form of a value of an emitted region; null where it has none.
+  mlir::Value lookup(mlir::Value value);
+
 private:
   mlir::LogicalResult emitOp(mlir::Operation *op);
-  mlir::Value lookup(mlir::Value value);
   /// Copies |op| onto |operands|, as a vector op if one of them is a vector.
   mlir::Value emitElementwise(mlir::Operation *op, llvm::ArrayRef<mlir::Value> operands);
   mlir::Value emitIndex(kernel::IndexOp op);

@@ -98,15 +98,40 @@ kernel.func @double_factors(%x: tensor<8x8xf64>, %w: tensor<8x8xf64>) -> tensor<
 
 // -----
 
-#qkv = affine_map<(b, g, r, m, n, d, e) -> (m, d)>
+#q = affine_map<(b, g, r, m, n, d, e) -> (m, d)>
 #k = affine_map<(b, g, r, m, n, d, e) -> (n, d)>
 #v = affine_map<(b, g, r, m, n, d, e) -> (n, e)>
 #o = affine_map<(b, g, r, m, n, d, e) -> (m, e)>
-kernel.func @attention(%q: tensor<8x16xf32>, %k: tensor<8x16xf32>, %v: tensor<8x16xf32>) -> tensor<8x16xf32> {
-  // expected-error @+1 {{has no code generator on this target}}
+#attention = #kernel.lowering_config<{block_kv = 256 : i64, block_q = 128 : i64, column_vectors = 4 : i64, grain_work = 131072 : i64, row_tile = 4 : i64, split_row_tail = 0 : i64}>
+kernel.func @half_values(%q: tensor<8x16xf32>, %k: tensor<8x16xf32>, %v: tensor<8x16xf16>) -> tensor<8x16xf32>
+    attributes {kernel.config = #attention} {
+  // expected-error @+1 {{expects f32 query, key, value, scale and results on this target, got 'f16'}}
   %r = kernel.attention bounds(affine_map<() -> (1, 1, 1, 8, 8, 16, 16)>)
-      ins(%q, %k, %v : tensor<8x16xf32>, tensor<8x16xf32>, tensor<8x16xf32>)
-      attributes {indexing_maps = [#qkv, #k, #v, #o], scale = 1.0 : f32, fully_masked = "literal"} score {
+      ins(%q, %k, %v : tensor<8x16xf32>, tensor<8x16xf32>, tensor<8x16xf16>)
+      attributes {indexing_maps = [#q, #k, #v, #o], scale = 1.0 : f32, fully_masked = "literal"} score {
+  ^bb0(%s: f32):
+    kernel.yield %s : f32
+  } mask {
+    %true = arith.constant true
+    kernel.yield %true : i1
+  } : tensor<8x16xf32>
+  kernel.return %r : tensor<8x16xf32>
+}
+
+// -----
+
+#q = affine_map<(b, g, r, m, n, d, e) -> (m, d)>
+#k = affine_map<(b, g, r, m, n, d, e) -> (n, d)>
+#v = affine_map<(b, g, r, m, n, d, e) -> (n, e)>
+#o = affine_map<(b, g, r, m, n, d, e) -> (m, e)>
+#l = affine_map<(b, g, r, m, n, d, e) -> (b)>
+#attention = #kernel.lowering_config<{block_kv = 256 : i64, block_q = 128 : i64, column_vectors = 4 : i64, grain_work = 131072 : i64, row_tile = 4 : i64, split_row_tail = 0 : i64}>
+kernel.func @narrow_lengths(%q: tensor<8x16xf32>, %k: tensor<8x16xf32>, %v: tensor<8x16xf32>, %l: tensor<1xi32>)
+    -> tensor<8x16xf32> attributes {kernel.config = #attention} {
+  // expected-error @+1 {{expects i64 lengths, got 'i32'}}
+  %r = kernel.attention bounds(affine_map<() -> (1, 1, 1, 8, 8, 16, 16)>)
+      ins(%q, %k, %v, %l : tensor<8x16xf32>, tensor<8x16xf32>, tensor<8x16xf32>, tensor<1xi32>)
+      attributes {indexing_maps = [#q, #k, #v, #l, #o], scale = 1.0 : f32, fully_masked = "literal", has_kv_len} score {
   ^bb0(%s: f32):
     kernel.yield %s : f32
   } mask {

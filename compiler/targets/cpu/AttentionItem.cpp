@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Rows, state and keys of one work item.
+
+#include "compiler/targets/cpu/AttentionItem.h"
+
+#include <limits>
+
+#include "compiler/targets/cpu/RegionEmitter.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+
+namespace heddle::cpu {
+
+using Loops = kernel::AttentionOp;
+
+AttentionItem::AttentionItem(KernelEmitter &emitter, ArrayRef<Value> digits)
+    : emitter(emitter), b(emitter.b), loc(emitter.loc), plan(emitter.plan), shape(plan.attention),
+      op(cast<kernel::AttentionOp>(plan.root)), vectorType(VectorType::get({kLanes}, b.getF32Type())),
+      loops(Loops::NumLoops), hasMask(!sparsity::isAlwaysTrue(op.getMask())),
+      packer(emitter, loops, /*input=*/1, Loops::Key, Loops::HeadSize) {
+  loops[Loops::Batch] = digits[0];
+  loops[Loops::KeyHead] = digits[1];
+  loops[Loops::QueryHead] = shape.headsAreDigit ? digits[2] : emitter.index(0);
+  rowBegin = emitter.mul(digits.back(), emitter.index(shape.blockQ));
+  rowCount = emitter.min(emitter.sub(emitter.bound(Loops::Row), rowBegin), emitter.index(shape.blockQ));
+  rows = emitter.mul(rowCount, emitter.index(shape.heads));
+  length = buildLength();
+  scale = buildScale();
+  // What is the same for the whole item is read once, here, where every later use sees it.
+  if (hasMask)
+    for (unsigned number = 0; number < op.getCaptures().size(); ++number) {
+      const Access &access = plan.getInput(op.getFirstCapture() + number);
+      if (access.uses(Loops::QueryHead) || access.uses(Loops::Row) || access.uses(Loops::Key) ||
+          op.getMask().getArgument(number).use_empty())
+        continue;
+      uniformCaptures[number] = emitter.load(plan.bindings[op.getFirstCapture() + number], access, loops, Lanes());
+    }
+}
+
+Value AttentionItem::real(double value) {
+  return b.create<arith::ConstantOp>(loc, b.getF32FloatAttr(static_cast<float>(value)));
+}
+
+Value AttentionItem::buildLength() {
+  Value bound = emitter.bound(Loops::Key);
+  std::optional<unsigned> input = op.getKvLenInput();
+  if (!input)
+    return bound;
+  Value stored = emitter.load(plan.bindings[*input], plan.getInput(*input), loops, Lanes());
+  Value number = b.create<arith::IndexCastOp>(loc, b.getIndexType(), stored);
+  Value above = b.create<arith::MaxSIOp>(loc, number, emitter.index(0));
+  return b.create<arith::MinSIOp>(loc, above, bound);
+}
+
+Value AttentionItem::buildScale() {
+  if (std::optional<unsigned> input = op.getScaleInput())
+    return emitter.load(plan.bindings[*input], plan.getInput(*input), loops, Lanes());
+  double constant = op.getScale()->convertToFloat();
+  return constant == 1.0 ? Value() : real(constant);
+}
+
+//===----------------------------------------------------------------------===//
+// Rows
+//===----------------------------------------------------------------------===//
+
+AttentionRow AttentionItem::getRow(Value slot) {
+  if (shape.heads == 1)
+    return {slot, loops[Loops::QueryHead], emitter.add(rowBegin, slot)};
+  Value head = b.create<arith::DivUIOp>(loc, slot, rowCount);
+  return {slot, head, emitter.add(rowBegin, emitter.sub(slot, emitter.mul(head, rowCount)))};
+}
+
+void AttentionItem::select(const AttentionRow &row) {
+  loops[Loops::QueryHead] = row.head;
+  loops[Loops::Row] = row.row;
+}
+
+Value AttentionItem::queryMemory() { return shape.copyQuery ? emitter.scratch : emitter.getBinding(plan.bindings[0]); }
+
+Value AttentionItem::queryAddress(const AttentionRow &row) {
+  if (shape.copyQuery)
+    return place(shape.queries, emitter.mul(row.slot, packer.paddedDepth()));
+  select(row);
+  loops[Loops::HeadSize] = Value();
+  return emitter.address(plan.getInput(0), loops);
+}
+
+Value AttentionItem::queryStep() {
+  return shape.copyQuery ? emitter.index(1) : emitter.size(plan.getInput(0).strides[Loops::HeadSize]);
+}
+
+void AttentionItem::copyQueries() {
+  emitter.forLoop(emitter.index(0), rows, 1, [&](Value slot) {
+    AttentionRow row = getRow(slot);
+    Value target = queryAddress(row);
+    select(row);
+    emitter.forVectors(
+        Loops::HeadSize, emitter.index(0), emitter.bound(Loops::HeadSize), [&](Value d, const Lanes &lanes) {
+          loops[Loops::HeadSize] = d;
+          Value values = emitter.load(plan.bindings[0], plan.getInput(0), loops, lanes);
+          // Rows are padded to whole vectors, so no mask is needed here.
+          b.create<vector::StoreOp>(loc, emitter.broadcast(values, kLanes), emitter.scratch, emitter.add(target, d));
+        });
+    loops[Loops::HeadSize] = Value();
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// State
+//===----------------------------------------------------------------------===//
+
+Value AttentionItem::loadFloat(AffineExpr start, Value i) {
+  return b.create<memref::LoadOp>(loc, emitter.scratch, place(start, i));
+}
+
+void AttentionItem::storeFloat(Value value, AffineExpr start, Value i) {
+  b.create<memref::StoreOp>(loc, value, emitter.scratch, place(start, i));
+}
+
+void AttentionItem::resetRow(Value slot) {
+  Value zeros = emitter.zero(vectorType), output = outputAddress(slot);
+  emitter.forLoop(emitter.index(0), emitter.size(shape.valueWidth), kLanes, [&](Value column) {
+    b.create<vector::StoreOp>(loc, zeros, emitter.scratch, emitter.add(output, column));
+  });
+  // A finite start: the difference to any score is then a number or the score's own infinity.
+  storeFloat(real(std::numeric_limits<float>::lowest()), shape.maxima, slot);
+  storeFloat(real(0), shape.sums, slot);
+}
+
+//===----------------------------------------------------------------------===//
+// Keys
+//===----------------------------------------------------------------------===//
+
+void AttentionItem::forBlocks(Value end, llvm::function_ref<void(Value)> body) {
+  emitter.forLoop(emitter.index(0), end, shape.blockKv, body);
+}
+
+KeyBlock AttentionItem::getBlock(Value begin) {
+  // Blocks behind the last key (of a pass over all weights) are empty.
+  Value clipped = emitter.min(begin, length);
+  return {begin, emitter.min(emitter.sub(length, clipped), emitter.index(shape.blockKv))};
+}
+
+Value AttentionItem::isPacked(Value group) {
+  Value flag = loadFloat(shape.groups, group);
+  return b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::UNE, flag, real(0));
+}
+
+Value AttentionItem::packBlock(const KeyBlock &block, bool all) {
+  Value groups = b.create<arith::CeilDivUIOp>(loc, block.length, emitter.index(kKeyGroup));
+  Value none = b.create<arith::ConstantIntOp>(loc, 0, 1);
+  SmallVector<Value> any =
+      emitter.forLoop(emitter.index(0), groups, 1, ValueRange{none}, [&](Value group, ValueRange found) {
+        Value start = emitter.mul(group, emitter.index(kKeyGroup));
+        Value count = emitter.min(emitter.sub(block.length, start), emitter.index(kKeyGroup));
+        Value low = emitter.add(block.begin, start), high = emitter.sub(emitter.add(low, count), emitter.index(1));
+        Value seen = all || !hasMask ? b.create<arith::ConstantIntOp>(loc, 1, 1).getResult() : maySeeGroup(low, high);
+        storeFloat(b.create<arith::SelectOp>(loc, seen, real(1), real(0)), shape.groups, group);
+        emitter.ifThen(seen, [&] { packGroup(block, start, count); });
+        return SmallVector<Value>{b.create<arith::OrIOp>(loc, found.front(), seen)};
+      });
+  return any.front();
+}
+
+void AttentionItem::packGroup(const KeyBlock &block, Value start, Value count) {
+  Value end = emitter.add(block.begin, block.length);
+  emitter.forLoop(start, emitter.add(start, count), kLanes, [&](Value key) {
+    packer.pack(panelAddress(key), emitter.add(block.begin, key), end, /*columnsAreWhole=*/false);
+  });
+  loops[Loops::Key] = loops[Loops::HeadSize] = Value();
+  if (!shape.copyValue)
+    return;
+  emitter.forLoop(start, emitter.add(start, count), 1, [&](Value key) {
+    Value target = place(shape.values, emitter.mul(key, valueStep()));
+    emitter.forVectors(
+        Loops::ValueSize, emitter.index(0), emitter.bound(Loops::ValueSize), [&](Value e, const Lanes &lanes) {
+          loops[Loops::Key] = emitter.add(block.begin, key);
+          loops[Loops::ValueSize] = e;
+          Value values = emitter.load(plan.bindings[2], plan.getInput(2), loops, lanes);
+          b.create<vector::StoreOp>(loc, emitter.broadcast(values, kLanes), emitter.scratch, emitter.add(target, e));
+        });
+  });
+  loops[Loops::Key] = loops[Loops::ValueSize] = Value();
+}
+
+Value AttentionItem::valueMemory() { return shape.copyValue ? emitter.scratch : emitter.getBinding(plan.bindings[2]); }
+
+Value AttentionItem::valueAddress(const KeyBlock &block) {
+  if (shape.copyValue)
+    return emitter.size(shape.values);
+  loops[Loops::Key] = block.begin;
+  loops[Loops::ValueSize] = Value();
+  return emitter.address(plan.getInput(2), loops);
+}
+
+Value AttentionItem::valueStep() {
+  return shape.copyValue ? emitter.size(shape.valueWidth) : emitter.size(plan.getInput(2).strides[Loops::Key]);
+}
+
+//===----------------------------------------------------------------------===//
+// Regions
+//===----------------------------------------------------------------------===//
+
+SmallVector<Value> AttentionItem::loadCaptures(ArrayRef<Region *> regions, const Lanes &lanes) {
+  SmallVector<Value> captures;
+  for (unsigned number = 0; number < op.getCaptures().size(); ++number) {
+    // The score comes first among the score region's arguments.
+    bool isUsed = llvm::any_of(regions, [&](Region *region) {
+      return !region->getArgument(number + (region == &op.getScore() ? 1 : 0)).use_empty();
+    });
+    unsigned input = op.getFirstCapture() + number;
+    captures.push_back(isUsed ? emitter.load(plan.bindings[input], plan.getInput(input), loops, lanes) : Value());
+  }
+  return captures;
+}
+
+Value AttentionItem::emitMask(ArrayRef<Value> captures, const Lanes &lanes) {
+  auto kept = RegionEmitter(emitter, loops, lanes).emit(op.getMask(), captures);
+  if (succeeded(kept))
+    return kept->front();
+  status = failure();
+  return b.create<arith::ConstantIntOp>(loc, 1, 1);
+}
+
+sparsity::TileTruth AttentionItem::testTile(const AttentionRow &first, const AttentionRow &last, Value keyLow,
+                                            Value keyHigh) {
+  sparsity::TileScope scope;
+  for (Value index : {loops[Loops::Batch], loops[Loops::KeyHead]})
+    scope.loops.push_back({index, index});
+  scope.loops.push_back({first.head, last.head});
+  sparsity::LoopRange rowRange{first.row, last.row};
+  if (shape.heads > 1) {
+    // Rows of several heads: any query of the item.
+    Value isOneHead = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, first.head, last.head);
+    Value end = emitter.sub(emitter.add(rowBegin, rowCount), emitter.index(1));
+    rowRange = {b.create<arith::SelectOp>(loc, isOneHead, first.row, rowBegin),
+                b.create<arith::SelectOp>(loc, isOneHead, last.row, end)};
+  }
+  scope.loops.push_back(rowRange);
+  scope.loops.push_back({keyLow, keyHigh});
+  scope.getArgument = [&](unsigned number) { return uniformCaptures.lookup(number); };
+  scope.getSize = [&](Value size) -> Value {
+    auto argument = cast<BlockArgument>(size);
+    unsigned inputs = kernel::FuncOp(plan.func).getNumInputs();
+    return argument.getArgNumber() < inputs ? Value() : emitter.getSize(argument.getArgNumber() - inputs);
+  };
+  return sparsity::buildTileTest(b, loc, op.getMask(), scope);
+}
+
+Value AttentionItem::keepsAny(const AttentionRow &row) {
+  select(row);
+  Value none = b.create<arith::ConstantIntOp>(loc, 0, 1);
+  return emitter
+      .forLoop(emitter.index(0), length, kLanes, ValueRange{none},
+               [&](Value key, ValueRange found) {
+                 Value count = emitter.min(emitter.sub(length, key), emitter.index(kLanes));
+                 Lanes lanes{kLanes, Loops::Key, emitter.maskBelow(count)};
+                 loops[Loops::Key] = key;
+                 Value kept = emitter.broadcast(emitMask(loadCaptures({&op.getMask()}, lanes), lanes), kLanes);
+                 kept = b.create<arith::AndIOp>(loc, kept, lanes.mask);
+                 Value any = b.create<vector::ReductionOp>(loc, vector::CombiningKind::OR, kept);
+                 return SmallVector<Value>{b.create<arith::OrIOp>(loc, found.front(), any)};
+               })
+      .front();
+}
+
+//===----------------------------------------------------------------------===//
+// Groups that no row sees
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// What a value of a mask region depends on.
+struct Dependence {
+  bool onRows = false; // query head or row
+  bool onData = false; // a capture or table that changes along the keys: no interval tells its values
+};
+
+Dependence findDependence(Value value, const KernelPlan &plan, kernel::AttentionOp op) {
+  Dependence result;
+  SmallVector<Value> pending = {value};
+  llvm::SmallDenseSet<Value> visited;
+  while (!pending.empty()) {
+    Value next = pending.pop_back_val();
+    if (!visited.insert(next).second)
+      continue;
+    Operation *def = next.getDefiningOp();
+    auto argument = dyn_cast<BlockArgument>(next);
+    if (argument && argument.getOwner() == &op.getMask().front()) {
+      const Access &access = plan.getInput(op.getFirstCapture() + argument.getArgNumber());
+      result.onRows |= access.uses(Loops::QueryHead) || access.uses(Loops::Row);
+      result.onData |= access.uses(Loops::Key);
+    }
+    if (auto index = dyn_cast_or_null<kernel::IndexOp>(def))
+      result.onRows |= index.getLoop() == Loops::QueryHead || index.getLoop() == Loops::Row;
+    result.onData |= isa_and_nonnull<kernel::GatherOp>(def);
+    if (def)
+      llvm::append_range(pending, def->getOperands());
+  }
+  return result;
+}
+
+/// Conditions that the mask joins by and, that no interval decides, and that are the same for all rows: padding.
+SmallVector<Value> findPaddingConditions(const KernelPlan &plan, kernel::AttentionOp op) {
+  SmallVector<Value> pending = {op.getMask().front().getTerminator()->getOperand(0)}, found;
+  while (!pending.empty()) {
+    Value next = pending.pop_back_val();
+    if (auto both = next.getDefiningOp<arith::AndIOp>()) {
+      llvm::append_range(pending, both->getOperands());
+      continue;
+    }
+    Dependence dependence = findDependence(next, plan, op);
+    if (!dependence.onRows && dependence.onData)
+      found.push_back(next);
+  }
+  return found;
+}
+
+} // namespace
+
+Value AttentionItem::maySeeGroup(Value keyLow, Value keyHigh) {
+  AttentionRow first = getRow(emitter.index(0)), last = getRow(emitter.sub(rows, emitter.index(1)));
+  Value may = testTile(first, last, keyLow, keyHigh).may;
+  SmallVector<Value> conditions = findPaddingConditions(plan, op);
+  if (conditions.empty())
+    return may;
+  // Looking at 64 elements is cheap beside packing as many keys.
+  auto branch = b.create<scf::IfOp>(loc, may.getType(), may, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  select(first);
+  b.create<scf::YieldOp>(loc, scanGroup(conditions, keyLow, keyHigh));
+  b.setInsertionPointToStart(branch.elseBlock());
+  b.create<scf::YieldOp>(loc, may);
+  return branch.getResult(0);
+}
+
+Value AttentionItem::scanGroup(ArrayRef<Value> conditions, Value keyLow, Value keyHigh) {
+  Value any;
+  for (int64_t offset = 0; offset < kKeyGroup; offset += kLanes) {
+    loops[Loops::Key] = emitter.add(keyLow, emitter.index(offset));
+    Value left = b.create<arith::SubIOp>(loc, emitter.add(keyHigh, emitter.index(1)), loops[Loops::Key]);
+    Value count = b.create<arith::MaxSIOp>(loc, left, emitter.index(0));
+    Lanes lanes{kLanes, Loops::Key, emitter.maskBelow(emitter.min(count, emitter.index(kLanes)))};
+    RegionEmitter region(emitter, loops, lanes);
+    if (failed(region.emit(op.getMask(), loadCaptures({&op.getMask()}, lanes))))
+      status = failure();
+    Value kept = lanes.mask;
+    for (Value condition : conditions)
+      if (Value emitted = region.lookup(condition))
+        kept = b.create<arith::AndIOp>(loc, kept, emitter.broadcast(emitted, kLanes));
+    any = any ? b.create<arith::OrIOp>(loc, any, kept).getResult() : kept;
+  }
+  loops[Loops::Key] = Value();
+  return b.create<vector::ReductionOp>(loc, vector::CombiningKind::OR, any);
+}
+
+} // namespace heddle::cpu

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// One work item of kernel.attention: its rows (queries of all heads that share keys), where its operands and running
+// state lie, which keys any of its rows sees, and the packing of these.
+
+#ifndef HEDDLE_COMPILER_TARGETS_CPU_ATTENTIONITEM_H
+#define HEDDLE_COMPILER_TARGETS_CPU_ATTENTIONITEM_H
+
+#include "compiler/targets/cpu/KernelEmitter.h"
+#include "compiler/targets/cpu/PanelPacker.h"
+#include "compiler/transforms/sparsity/TileTest.h"
+
+namespace heddle::cpu {
+
+/// Keys that are skipped, or found fully seen, together.
+inline constexpr int64_t kKeyGroup = 64;
+
+/// A block of keys: |length| of them from |begin| on exist (and are below kv_len).
+struct KeyBlock {
+  mlir::Value begin, length;
+};
+
+/// A query row: number |slot| of the item.
+struct AttentionRow {
+  mlir::Value slot, head, row;
+};
+
+/// What becomes of a row after the pass over the keys. Numbers stored as floats in the row's state.
+enum class Verdict { Ordinary, Literal, Exact, NoKeys };
+
+class AttentionItem {
+public:
+  AttentionItem(KernelEmitter &emitter, llvm::ArrayRef<mlir::Value> digits);
+
+  KernelEmitter &emitter;
+  mlir::OpBuilder &b;
+  const mlir::Location loc;
+  const KernelPlan &plan;
+  const AttentionPlan &shape;
+  kernel::AttentionOp op;
+  const mlir::VectorType vectorType;
+  /// Indices of the root's loops; those of rows and keys change as code is emitted.
+  llvm::SmallVector<mlir::Value> loops;
+  mlir::Value rows;   // of the item
+  mlir::Value length; // keys below kv_len
+  mlir::Value scale;  // null where it is 1
+  /// The mask region can be false somewhere; without it there is neither mask code nor a test.
+  const bool hasMask;
+  mlir::LogicalResult status = mlir::success();
+
+  //===--- Rows ------------------------------------------------------------===//
+  AttentionRow getRow(mlir::Value slot);
+  /// Makes |row| the current one of |loops|.
+  void select(const AttentionRow &row);
+  /// Memory of the queries, and element number of (|row|, d = 0) in it; d steps by queryStep().
+  mlir::Value queryMemory();
+  mlir::Value queryAddress(const AttentionRow &row);
+  mlir::Value queryStep();
+  void copyQueries();
+
+  //===--- State in scratch -------------------------------------------------===//
+  /// Element |i| of the part of scratch that starts at |start|.
+  mlir::Value place(mlir::AffineExpr start, mlir::Value i) { return emitter.add(emitter.size(start), i); }
+  mlir::Value loadFloat(mlir::AffineExpr start, mlir::Value i);
+  void storeFloat(mlir::Value value, mlir::AffineExpr start, mlir::Value i);
+  /// Element number of column 0 of the output of row |slot|.
+  mlir::Value outputAddress(mlir::Value slot) {
+    return place(shape.outputs, emitter.mul(slot, emitter.size(shape.valueWidth)));
+  }
+  mlir::Value real(double value);
+  /// Before its first key: nothing seen.
+  void resetRow(mlir::Value slot);
+
+  //===--- Keys -------------------------------------------------------------===//
+  /// Runs |body| for the blocks of keys 0 to |end|.
+  void forBlocks(mlir::Value end, llvm::function_ref<void(mlir::Value begin)> body);
+  KeyBlock getBlock(mlir::Value begin);
+  /// Packs the groups of |block| that any row of the item may see (or all of them) and notes which. Returns whether
+  /// there is one.
+  mlir::Value packBlock(const KeyBlock &block, bool all);
+  /// Was group |group| of the packed block packed?
+  mlir::Value isPacked(mlir::Value group);
+  /// Element number of (d = 0, lane 0) of the panel of the block's keys |key| to |key| + 15.
+  mlir::Value panelAddress(mlir::Value key) { return emitter.mul(key, packer.paddedDepth()); }
+  /// Memory of the values, element number of (first key of |block|, column 0) in it, and the step to the next key.
+  mlir::Value valueMemory();
+  mlir::Value valueAddress(const KeyBlock &block);
+  mlir::Value valueStep();
+
+  //===--- Regions ----------------------------------------------------------===//
+  /// Elements of all captures that |regions| use, at the current indices; null for the others.
+  llvm::SmallVector<mlir::Value> loadCaptures(llvm::ArrayRef<mlir::Region *> regions, const Lanes &lanes);
+  /// The mask at the current indices: i1 or a vector of it.
+  mlir::Value emitMask(llvm::ArrayRef<mlir::Value> captures, const Lanes &lanes);
+  /// What the mask says about rows |first| to |last| and keys |keyLow| to |keyHigh|, both included.
+  sparsity::TileTruth testTile(const AttentionRow &first, const AttentionRow &last, mlir::Value keyLow,
+                               mlir::Value keyHigh);
+  /// Does the mask of row |row| keep any key below |length|?
+  mlir::Value keepsAny(const AttentionRow &row);
+
+private:
+  mlir::Value buildLength();
+  mlir::Value buildScale();
+  mlir::Value uniformCapture(unsigned number);
+  mlir::Value maySeeGroup(mlir::Value keyLow, mlir::Value keyHigh);
+  mlir::Value scanGroup(llvm::ArrayRef<mlir::Value> conditions, mlir::Value keyLow, mlir::Value keyHigh);
+  void packGroup(const KeyBlock &block, mlir::Value start, mlir::Value count);
+
+  PanelPacker packer;
+  mlir::Value rowBegin, rowCount; // queries of the item
+  llvm::DenseMap<unsigned, mlir::Value> uniformCaptures;
+};
+
+} // namespace heddle::cpu
+
+#endif // HEDDLE_COMPILER_TARGETS_CPU_ATTENTIONITEM_H

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The plan of kernel.attention: work items of some queries of all heads that share keys, and the places in scratch of
+// packed keys, a tile's scores and the running state of the item's rows.
+
+#include "compiler/targets/cpu/KernelPlan.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+
+namespace heddle::cpu {
+
+using Loops = kernel::AttentionOp;
+
+static LogicalResult checkTypes(kernel::AttentionOp op) {
+  auto isOf = [](Type type, Type element) { return getElementTypeOrSelf(type) == element; };
+  Type f32 = Float32Type::get(op.getContext()), i64 = IntegerType::get(op.getContext(), 64);
+  SmallVector<Type> floats = {op.getQuery().getType(), op.getKey().getType(), op.getValue().getType()};
+  llvm::append_range(floats, op->getResultTypes());
+  if (std::optional<unsigned> scale = op.getScaleInput())
+    floats.push_back(op.getInputs()[*scale].getType());
+  for (Type type : floats)
+    if (!isOf(type, f32))
+      return op.emitOpError() << "expects f32 query, key, value, scale and results on this target, got "
+                              << getElementTypeOrSelf(type);
+  std::optional<unsigned> lengths = op.getKvLenInput();
+  if (lengths && !isOf(op.getInputs()[*lengths].getType(), i64))
+    return op.emitOpError() << "expects i64 lengths, got " << getElementTypeOrSelf(op.getInputs()[*lengths].getType());
+  return success();
+}
+
+AffineExpr KernelPlan::layOutAttention(AffineExpr depth) {
+  AffineExpr end = getAffineConstantExpr(0, func.getContext());
+  auto reserve = [&](AffineExpr floats) {
+    AffineExpr start = end;
+    end = end + floats.ceilDiv(kLanes) * kLanes;
+    return start;
+  };
+  AffineExpr rows = getAffineConstantExpr(attention.getRowsPerItem(), func.getContext());
+  AffineExpr keys = getAffineConstantExpr(attention.blockKv, func.getContext());
+  AffineExpr none = getAffineConstantExpr(0, func.getContext());
+  reserve(depth * attention.blockKv); // panels of keys are the first thing in scratch
+  attention.values = reserve(attention.copyValue ? attention.valueWidth * attention.blockKv : none);
+  attention.queries = reserve(attention.copyQuery ? depth * attention.getRowsPerItem() : none);
+  attention.scores = reserve(keys * attention.rowTile);
+  attention.outputs = reserve(attention.valueWidth * attention.getRowsPerItem());
+  attention.maxima = reserve(rows);
+  attention.sums = reserve(rows);
+  attention.verdicts = reserve(rows);
+  attention.factors = reserve(getAffineConstantExpr(attention.rowTile, func.getContext()));
+  attention.groups = reserve(keys.ceilDiv(kLanes));
+  return end;
+}
+
+LogicalResult KernelPlan::planAttention() {
+  if (failed(checkTypes(cast<kernel::AttentionOp>(root))))
+    return failure();
+  // Every loop has its part in the pass over the keys; none merges.
+  unsigned numLoops = nest.getNumLoops();
+  mergeLoops(nest, SmallVector<bool>(numLoops, false), SmallVector<bool>(numLoops, false));
+  isReduction.assign(numLoops, false);
+  vectorLoop = Loops::Key;
+
+  attention.rowTile = config.getInteger(config::kRowTile);
+  attention.columnVectors = config.getInteger(config::kColumnVectors);
+  attention.blockKv = config.getInteger(config::kBlockKv);
+  std::optional<int64_t> heads = nest.bounds[Loops::QueryHead].getConstant();
+  attention.headsAreDigit = !heads || *heads == 0;
+  attention.heads = std::max<int64_t>(heads.value_or(1), 1);
+  attention.blockQ = std::max<int64_t>(config.getInteger(config::kBlockQ) / attention.heads, 1);
+  attention.copyQuery = nest.accesses[0].isIrregularIn(Loops::HeadSize);
+  const Access &value = nest.accesses[2];
+  attention.copyValue = value.isIrregularIn(Loops::Key) || value.isIrregularIn(Loops::ValueSize) ||
+                        getLaneStride(value, Loops::ValueSize, kLanes) != LaneStride::Unit;
+
+  for (unsigned loop : {Loops::Batch, Loops::KeyHead})
+    items.digits.push_back(toExpr(nest.bounds[loop]));
+  if (attention.headsAreDigit)
+    items.digits.push_back(toExpr(nest.bounds[Loops::QueryHead]));
+  items.digits.push_back(toExpr(nest.bounds[Loops::Row]).ceilDiv(attention.blockQ));
+
+  AffineExpr depth = toExpr(nest.bounds[Loops::HeadSize]), width = toExpr(nest.bounds[Loops::ValueSize]);
+  std::optional<int64_t> rows = nest.bounds[Loops::Row].getConstant();
+  int64_t rowsPerItem = attention.heads * (rows ? std::min(*rows, attention.blockQ) : attention.blockQ);
+  items.workPerItem = (depth + width) * toExpr(nest.bounds[Loops::Key]) * rowsPerItem;
+  attention.valueWidth = width.ceilDiv(kLanes) * kLanes;
+  constexpr int64_t kFloatBytes = 4;
+  items.scratchBytes = layOutAttention(depth.ceilDiv(kLanes) * kLanes) * kFloatBytes;
+  return success();
+}
+
+} // namespace heddle::cpu

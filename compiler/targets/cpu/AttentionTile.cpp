@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The inner loops of attention. A row's scores stand in scratch for one block of keys at a time; a masked key's is
+// -infinity and weighs exactly 0, so a skipped group of keys and a masked one leave the same bits. Every sum over keys
+// has its place by the key's position in the block alone.
+
+#include "compiler/targets/cpu/AttentionTile.h"
+
+#include <cmath>
+#include <limits>
+
+#include "compiler/targets/cpu/FloatMath.h"
+#include "compiler/targets/cpu/LaneReduction.h"
+#include "compiler/targets/cpu/RegionEmitter.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+
+namespace heddle::cpu {
+
+using Loops = kernel::AttentionOp;
+
+static constexpr float kLowest = std::numeric_limits<float>::lowest();
+static constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+/// exp(|difference|) for what isn't above 0: relative error 6e-7 down to -8. exp(0) is exactly 1, -infinity and what
+/// is too small for a normal number give 0, NaN stays.
+static Value buildWeight(const FloatMath &m, Value difference) {
+  constexpr double kSmallest = -126.0;
+  Value x = m.mul(difference, m.real(M_LOG2E));
+  Value clamped = m.select(m.greater(m.real(kSmallest), x), m.real(kSmallest), x);
+  FloatMath::Rounded n = m.round(clamped);
+  Value f = m.sub(clamped, n.value);
+  // 2^f: minimax under the condition that the first coefficient is 1.
+  Value p = m.polynomial(f, {1.0, 6.931470037e-1, 2.402224243e-1, 5.550733581e-2, 9.671512991e-3, 1.326472731e-3});
+  return m.select(m.less(x, m.real(kSmallest)), m.real(0.0), m.scaleByPowerOfTwo(p, n.bits));
+}
+
+/// The greater one. A NaN need not survive: the weights of its row are NaN anyway.
+static Value buildGreater(const FloatMath &m, Value x, Value y) { return m.select(m.greater(x, y), x, y); }
+
+Value AttentionTile::scoreAddress(Value row) {
+  return item.place(shape.scores, emitter.mul(row, emitter.index(shape.blockKv)));
+}
+
+void AttentionTile::emit(Value slot, int64_t rows, const KeyBlock &block) {
+  firstSlot = slot;
+  count = rows;
+  tileRows.clear();
+  for (int64_t r = 0; r < rows; ++r)
+    tileRows.push_back(item.getRow(emitter.add(slot, emitter.index(r))));
+  Extent extent = emitGroups(block);
+  if (pass.writesWeights) {
+    emitWeights(block);
+    return;
+  }
+  emitter.ifThen(emitter.less(extent.low, extent.high), [&] {
+    emitSoftmax(extent);
+    emitProduct(block, extent);
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Scores
+//===----------------------------------------------------------------------===//
+
+AttentionTile::Extent AttentionTile::emitGroups(const KeyBlock &block) {
+  Value groups = b.create<arith::CeilDivUIOp>(loc, block.length, emitter.index(kKeyGroup));
+  Value size = emitter.index(kKeyGroup), widths = emitter.index(width);
+  Value covered = emitter.mul(b.create<arith::CeilDivUIOp>(loc, block.length, widths), widths);
+  Value nothing[] = {emitter.index(shape.blockKv), emitter.index(0)};
+  SmallVector<Value> extent =
+      emitter.forLoop(emitter.index(0), groups, 1, ValueRange(nothing), [&](Value group, ValueRange current) {
+        Value start = emitter.mul(group, size);
+        Value seen = b.create<arith::ConstantIntOp>(loc, 1, 1), full = seen;
+        if (pass.masks && item.hasMask) {
+          Value low = emitter.add(block.begin, start);
+          Value left = emitter.min(emitter.sub(block.length, start), size);
+          Value high = emitter.sub(emitter.add(low, left), emitter.index(1));
+          sparsity::TileTruth truth = item.testTile(tileRows.front(), tileRows.back(), low, high);
+          seen = b.createOrFold<arith::AndIOp>(loc, truth.may, item.isPacked(group));
+          full = truth.all;
+        }
+        emitter.ifThen(seen, [&] { emitGroup(block, start, full); }, [&] { fillGroup(start); });
+        // Groups in between that no row sees have weights of 0.
+        Value end = emitter.min(emitter.add(start, size), covered);
+        Value low = b.create<arith::SelectOp>(loc, seen, emitter.min(current[0], start), current[0]);
+        Value high = b.create<arith::SelectOp>(loc, seen, end, current[1]);
+        return SmallVector<Value>{low, high};
+      });
+  return {extent[0], extent[1]};
+}
+
+void AttentionTile::emitGroup(const KeyBlock &block, Value start, Value full) {
+  Value end = emitter.min(emitter.add(start, emitter.index(kKeyGroup)), block.length);
+  emitter.forLoop(start, end, width, [&](Value key) { emitScores(block, key, full); });
+}
+
+void AttentionTile::fillGroup(Value start) {
+  Value masked = FloatMath(b, loc, item.vectorType).real(-kInfinity);
+  for (int64_t r = 0; r < count; ++r)
+    for (int64_t offset = 0; offset < kKeyGroup; offset += kLanes)
+      b.create<vector::StoreOp>(loc, masked, emitter.scratch,
+                                emitter.add(emitter.add(scoreAddress(r), start), emitter.index(offset)));
+}
+
+SmallVector<Value> AttentionTile::emitDots(Value start) {
+  int64_t vectors = shape.columnVectors;
+  SmallVector<Value> queries, panels;
+  for (const AttentionRow &row : tileRows)
+    queries.push_back(item.queryAddress(row));
+  for (int64_t j = 0; j < vectors; ++j)
+    panels.push_back(item.panelAddress(emitter.add(start, emitter.index(j * kLanes))));
+  Value memory = item.queryMemory(), step = item.queryStep();
+  SmallVector<Value> zeros(count * vectors, emitter.zero(item.vectorType));
+  FloatMath m(b, loc, item.vectorType);
+  return emitter.forLoop(emitter.index(0), emitter.bound(Loops::HeadSize), 1, zeros, [&](Value d, ValueRange current) {
+    Value offset = emitter.mul(d, emitter.index(kLanes)), queryOffset = emitter.mul(d, step);
+    SmallVector<Value> keys, next;
+    for (Value panel : panels)
+      keys.push_back(b.create<vector::LoadOp>(loc, item.vectorType, emitter.scratch, emitter.add(panel, offset)));
+    for (int64_t r = 0; r < count; ++r) {
+      Value element = b.create<memref::LoadOp>(loc, memory, emitter.add(queries[r], queryOffset));
+      Value spread = b.create<vector::BroadcastOp>(loc, item.vectorType, element);
+      for (int64_t j = 0; j < vectors; ++j)
+        next.push_back(m.fma(spread, keys[j], current[r * vectors + j]));
+    }
+    return next;
+  });
+}
+
+void AttentionTile::emitScores(const KeyBlock &block, Value start, Value full) {
+  SmallVector<Value> dots = emitDots(start);
+  // Where all keys exist and all rows see them there is nothing to mask.
+  Value isWhole =
+      b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ule, emitter.add(start, emitter.index(width)), block.length);
+  if (matchPattern(full, m_Zero())) {
+    storeScores(block, start, dots, /*masked=*/true);
+    return;
+  }
+  emitter.ifThen(
+      b.createOrFold<arith::AndIOp>(loc, isWhole, full), [&] { storeScores(block, start, dots, /*masked=*/false); },
+      [&] { storeScores(block, start, dots, /*masked=*/true); });
+}
+
+void AttentionTile::storeScores(const KeyBlock &block, Value start, ArrayRef<Value> dots, bool masked) {
+  bool useMask = masked && pass.masks && item.hasMask;
+  FloatMath m(b, loc, item.vectorType);
+  SmallVector<Region *> regions = {&item.op.getScore()};
+  if (useMask)
+    regions.push_back(&item.op.getMask());
+  for (int64_t j = 0; j < shape.columnVectors; ++j) {
+    Value key = emitter.add(start, emitter.index(j * kLanes));
+    Lanes lanes{kLanes, Loops::Key, nullptr};
+    if (masked) {
+      Value left =
+          b.create<arith::SubIOp>(loc, emitter.min(emitter.add(key, emitter.index(kLanes)), block.length), key);
+      lanes.mask = emitter.maskBelow(b.create<arith::MaxSIOp>(loc, left, emitter.index(0)));
+    }
+    for (int64_t r = 0; r < count; ++r) {
+      item.select(tileRows[r]);
+      item.loops[Loops::Key] = emitter.add(block.begin, key);
+      SmallVector<Value> captures = item.loadCaptures(regions, lanes);
+      SmallVector<Value> arguments = captures;
+      Value dot = dots[r * shape.columnVectors + j];
+      if (item.scale)
+        dot = m.mul(dot, emitter.broadcast(item.scale, kLanes));
+      arguments.insert(arguments.begin(), dot);
+      auto score = RegionEmitter(emitter, item.loops, lanes).emit(item.op.getScore(), arguments);
+      if (failed(score)) {
+        item.status = failure();
+        return;
+      }
+      Value result = emitter.broadcast(score->front(), kLanes);
+      if (masked) {
+        Value kept = lanes.mask;
+        if (useMask)
+          kept = b.create<arith::AndIOp>(loc, kept, emitter.broadcast(item.emitMask(captures, lanes), kLanes));
+        result = m.select(kept, result, m.real(-kInfinity));
+      }
+      b.create<vector::StoreOp>(loc, result, emitter.scratch, emitter.add(scoreAddress(r), key));
+    }
+  }
+  item.loops[Loops::Key] = Value();
+}
+
+//===----------------------------------------------------------------------===//
+// Softmax
+//===----------------------------------------------------------------------===//
+
+void AttentionTile::emitSoftmax(const Extent &extent) {
+  emitter.forLoop(emitter.index(0), emitter.index(count), 1, [&](Value row) { emitRowSoftmax(row, extent); });
+}
+
+void AttentionTile::emitRowSoftmax(Value row, const Extent &extent) {
+  FloatMath m(b, loc, item.vectorType), scalar(b, loc, b.getF32Type());
+  int64_t vectors = shape.columnVectors;
+  Value slot = emitter.add(firstSlot, row), scores = scoreAddress(row);
+  auto place = [&](Value key, int64_t j) { return emitter.add(emitter.add(scores, key), emitter.index(j * kLanes)); };
+  auto load = [&](Value key, int64_t j) {
+    return b.create<vector::LoadOp>(loc, item.vectorType, emitter.scratch, place(key, j)).getResult();
+  };
+
+  // 1. The new maximum, and the factor it puts on everything so far.
+  SmallVector<Value> lowest(vectors, m.real(kLowest));
+  SmallVector<Value> maxima =
+      emitter.forLoop(extent.low, extent.high, width, lowest, [&](Value key, ValueRange current) {
+        SmallVector<Value> next;
+        for (int64_t j = 0; j < vectors; ++j)
+          next.push_back(buildGreater(m, current[j], load(key, j)));
+        return next;
+      });
+  for (int64_t j = 1; j < vectors; ++j)
+    maxima[0] = buildGreater(m, maxima[0], maxima[j]);
+  Value before = item.loadFloat(shape.maxima, slot);
+  Value maximum = buildGreater(scalar, before, buildLaneReduction(emitter, kernel::Combiner::Maximum, maxima[0]));
+  Value factor = buildWeight(scalar, scalar.sub(before, maximum));
+  item.storeFloat(maximum, shape.maxima, slot);
+  item.storeFloat(factor, shape.factors, row);
+
+  // 2. Weights in place of scores, and their sum.
+  Value spread = emitter.broadcast(maximum, kLanes);
+  SmallVector<Value> zeros(vectors, emitter.zero(item.vectorType));
+  SmallVector<Value> sums = emitter.forLoop(extent.low, extent.high, width, zeros, [&](Value key, ValueRange current) {
+    SmallVector<Value> next;
+    for (int64_t j = 0; j < vectors; ++j) {
+      Value weight = buildWeight(m, m.sub(load(key, j), spread));
+      b.create<vector::StoreOp>(loc, weight, emitter.scratch, place(key, j));
+      next.push_back(m.add(current[j], weight));
+    }
+    return next;
+  });
+  for (int64_t j = 1; j < vectors; ++j)
+    sums[0] = m.add(sums[0], sums[j]);
+  Value sum = buildLaneReduction(emitter, kernel::Combiner::Sum, sums[0]);
+  item.storeFloat(scalar.fma(item.loadFloat(shape.sums, slot), factor, sum), shape.sums, slot);
+}
+
+//===----------------------------------------------------------------------===//
+// Product with the values
+//===----------------------------------------------------------------------===//
+
+void AttentionTile::emitProduct(const KeyBlock &block, const Extent &extent) {
+  Value high = emitter.min(extent.high, block.length);
+  std::optional<int64_t> columns = item.plan.nest.bounds[Loops::ValueSize].getConstant();
+  auto maskOf = [&](Value column) {
+    return emitter.maskBelow(emitter.min(emitter.sub(emitter.bound(Loops::ValueSize), column), emitter.index(kLanes)));
+  };
+  if (!columns) {
+    emitter.forLoop(emitter.index(0), emitter.size(shape.valueWidth), kLanes,
+                    [&](Value column) { emitColumns(block, extent.low, high, column, 1, maskOf(column)); });
+    return;
+  }
+  // As few passes over the keys as the registers allow, of equal width: five vectors are three and two.
+  int64_t vectors = llvm::divideCeil(*columns, kLanes), passes = llvm::divideCeil(vectors, shape.columnVectors);
+  bool isWhole = *columns % kLanes == 0 || shape.copyValue;
+  if (isWhole && vectors > 0 && vectors % passes == 0) {
+    int64_t each = vectors / passes;
+    emitter.forLoop(emitter.index(0), emitter.index(vectors * kLanes), each * kLanes,
+                    [&](Value column) { emitColumns(block, extent.low, high, column, each, nullptr); });
+    return;
+  }
+  for (int64_t first = 0, left = passes; first < vectors; --left) {
+    int64_t share = llvm::divideCeil(vectors - first, left);
+    bool isLast = first + share == vectors;
+    Value mask = isLast && !isWhole ? maskOf(emitter.index((vectors - 1) * kLanes)) : Value();
+    emitColumns(block, extent.low, high, emitter.index(first * kLanes), share, mask);
+    first += share;
+  }
+}
+
+void AttentionTile::emitColumns(const KeyBlock &block, Value low, Value high, Value column, int64_t vectors,
+                                Value tailMask) {
+  FloatMath m(b, loc, item.vectorType);
+  Type type = item.vectorType;
+  auto outputOf = [&](int64_t r, int64_t j) {
+    return emitter.add(item.outputAddress(tileRows[r].slot), emitter.add(column, emitter.index(j * kLanes)));
+  };
+  // 1. What came before shrinks to the new maximum.
+  SmallVector<Value> sums;
+  for (int64_t r = 0; r < count; ++r) {
+    Value factor = emitter.broadcast(item.loadFloat(shape.factors, emitter.index(r)), kLanes);
+    for (int64_t j = 0; j < vectors; ++j)
+      sums.push_back(m.mul(factor, b.create<vector::LoadOp>(loc, type, emitter.scratch, outputOf(r, j))));
+  }
+  // 2. One key after the other; values behind the last key are never read.
+  Value memory = item.valueMemory(), step = item.valueStep();
+  Value first = emitter.add(item.valueAddress(block), column);
+  sums = emitter.forLoop(low, high, 1, sums, [&](Value key, ValueRange current) {
+    auto loadValues = [&] {
+      SmallVector<Value> values;
+      for (int64_t j = 0; j < vectors; ++j) {
+        Value at = emitter.add(emitter.add(first, emitter.mul(key, step)), emitter.index(j * kLanes));
+        Lanes lanes{kLanes, Loops::ValueSize, j + 1 == vectors ? tailMask : Value()};
+        values.push_back(emitter.loadUnit(memory, b.getF32Type(), at, lanes));
+      }
+      return values;
+    };
+    if (!pass.skipsZeroWeights)
+      return addKey(key, loadValues(), current);
+    Value weight = b.create<memref::LoadOp>(loc, emitter.scratch, emitter.add(scoreAddress(int64_t(0)), key));
+    FloatMath scalar(b, loc, b.getF32Type());
+    auto branch = b.create<scf::IfOp>(loc, current.getTypes(), scalar.unequal(weight, scalar.real(0)), true);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(branch.thenBlock());
+    b.create<scf::YieldOp>(loc, addKey(key, loadValues(), current));
+    b.setInsertionPointToStart(branch.elseBlock());
+    b.create<scf::YieldOp>(loc, current);
+    return SmallVector<Value>(branch.getResults());
+  });
+  for (int64_t r = 0; r < count; ++r)
+    for (int64_t j = 0; j < vectors; ++j)
+      b.create<vector::StoreOp>(loc, sums[r * vectors + j], emitter.scratch, outputOf(r, j));
+}
+
+SmallVector<Value> AttentionTile::addKey(Value key, ArrayRef<Value> values, ValueRange sums) {
+  FloatMath m(b, loc, item.vectorType);
+  SmallVector<Value> next;
+  for (int64_t r = 0; r < count; ++r) {
+    Value weight = b.create<memref::LoadOp>(loc, emitter.scratch, emitter.add(scoreAddress(r), key));
+    Value spread = b.create<vector::BroadcastOp>(loc, item.vectorType, weight);
+    for (auto [j, value] : llvm::enumerate(values))
+      next.push_back(m.fma(spread, value, sums[r * values.size() + j]));
+  }
+  return next;
+}
+
+//===----------------------------------------------------------------------===//
+// Weights as a result
+//===----------------------------------------------------------------------===//
+
+void AttentionTile::emitWeights(const KeyBlock &block) {
+  unsigned result = 1 + item.op.getHasLse();
+  FloatMath m(b, loc, item.vectorType), scalar(b, loc, b.getF32Type());
+  bool givesNaN = item.op.getFullyMasked() == "nan";
+  Value filling = m.real(givesNaN ? std::numeric_limits<float>::quiet_NaN() : 0.0f);
+  Value rest = emitter.sub(emitter.bound(Loops::Key), block.begin);
+  Value end = emitter.min(rest, emitter.index(shape.blockKv));
+  emitter.forLoop(emitter.index(0), emitter.index(count), 1, [&](Value row) {
+    Value slot = emitter.add(firstSlot, row);
+    item.select(item.getRow(slot));
+    Value maximum = emitter.broadcast(item.loadFloat(shape.maxima, slot), kLanes);
+    Value sum = emitter.broadcast(item.loadFloat(shape.sums, slot), kLanes);
+    Value hasNoKeys = scalar.equal(item.loadFloat(shape.verdicts, slot), scalar.real(double(Verdict::NoKeys)));
+    Value nothing = b.create<arith::SelectOp>(loc, hasNoKeys, filling, m.real(0));
+    emitter.forLoop(emitter.index(0), end, kLanes, [&](Value key) {
+      Value at = emitter.add(scoreAddress(row), key);
+      Value score = b.create<vector::LoadOp>(loc, item.vectorType, emitter.scratch, at);
+      Value weight = m.div(buildWeight(m, m.sub(score, maximum)), sum);
+      // Scores behind the last key were never computed.
+      Value left =
+          b.create<arith::SubIOp>(loc, emitter.min(emitter.add(key, emitter.index(kLanes)), block.length), key);
+      Value exists = emitter.maskBelow(b.create<arith::MaxSIOp>(loc, left, emitter.index(0)));
+      weight = m.select(exists, weight, nothing);
+      weight = b.create<arith::SelectOp>(loc, hasNoKeys, nothing, weight);
+      Lanes lanes{kLanes, Loops::Key, emitter.maskBelow(emitter.min(emitter.sub(end, key), emitter.index(kLanes)))};
+      item.loops[Loops::Key] = emitter.add(block.begin, key);
+      emitter.store(weight, item.plan.getResultBinding(result), item.plan.getResult(result), item.loops, lanes);
+    });
+    item.loops[Loops::Key] = Value();
+  });
+}
+
+} // namespace heddle::cpu

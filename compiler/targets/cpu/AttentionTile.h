@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A few rows of an attention by one block of keys: scores, running softmax, product with the values.
+
+#ifndef HEDDLE_COMPILER_TARGETS_CPU_ATTENTIONTILE_H
+#define HEDDLE_COMPILER_TARGETS_CPU_ATTENTIONTILE_H
+
+#include "compiler/targets/cpu/AttentionItem.h"
+
+namespace heddle::cpu {
+
+/// What a pass over the keys does.
+struct AttentionPass {
+  /// Mask region and tests of groups; without it all keys below kv_len take part.
+  bool masks = true;
+  /// Values of keys that weigh 0 are not read: for rows where one of those is not finite.
+  bool skipsZeroWeights = false;
+  /// Writes weights by the final maximum and sum instead of adding values.
+  bool writesWeights = false;
+};
+
+class AttentionTile {
+public:
+  AttentionTile(AttentionItem &item, const AttentionPass &pass)
+      : item(item), emitter(item.emitter), b(item.b), loc(item.loc), shape(item.shape), pass(pass),
+        width(item.shape.columnVectors * kLanes) {}
+
+  /// Emits the tile of |count| rows from |firstSlot| on by the packed |block|.
+  void emit(mlir::Value firstSlot, int64_t count, const KeyBlock &block);
+
+private:
+  /// Keys from the first to behind the last group that has scores, counted from the block's begin.
+  struct Extent {
+    mlir::Value low, high;
+  };
+  Extent emitGroups(const KeyBlock &block);
+  void emitGroup(const KeyBlock &block, mlir::Value start, mlir::Value full);
+  void fillGroup(mlir::Value start);
+  llvm::SmallVector<mlir::Value> emitDots(mlir::Value start);
+  void emitScores(const KeyBlock &block, mlir::Value start, mlir::Value full);
+  void storeScores(const KeyBlock &block, mlir::Value start, llvm::ArrayRef<mlir::Value> dots, bool masked);
+  mlir::Value emitScore(mlir::Value dot, const Lanes &lanes);
+  void emitSoftmax(const Extent &extent);
+  void emitRowSoftmax(mlir::Value row, const Extent &extent);
+  void emitProduct(const KeyBlock &block, const Extent &extent);
+  void emitColumns(const KeyBlock &block, mlir::Value low, mlir::Value high, mlir::Value column, int64_t vectors,
+                   mlir::Value tailMask);
+  llvm::SmallVector<mlir::Value> addKey(mlir::Value key, llvm::ArrayRef<mlir::Value> values, mlir::ValueRange sums);
+  void emitWeights(const KeyBlock &block);
+  /// Element number of the scores of row |row| of the tile.
+  mlir::Value scoreAddress(mlir::Value row);
+  mlir::Value scoreAddress(int64_t row) { return scoreAddress(emitter.index(row)); }
+
+  AttentionItem &item;
+  KernelEmitter &emitter;
+  mlir::OpBuilder &b;
+  const mlir::Location loc;
+  const AttentionPlan &shape;
+  const AttentionPass pass;
+  const int64_t width; // keys of a score tile
+  int64_t count = 0;
+  mlir::Value firstSlot;
+  llvm::SmallVector<AttentionRow> tileRows;
+};
+
+} // namespace heddle::cpu
+
+#endif // HEDDLE_COMPILER_TARGETS_CPU_ATTENTIONTILE_H

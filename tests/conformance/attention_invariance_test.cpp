@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What an attention row gives depends on its own keys alone, bit for bit: not on the number of rows, the batch, padding
+// on the right, or what stands in it.
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include <gtest/gtest.h>
+
+#include "tests/conformance/attention_text.h"
+#include "tests/conformance/kernel_harness.h"
+
+namespace heddle::conformance {
+namespace {
+
+constexpr int64_t kHeads = 2, kGroup = 2, kHeadSize = 24;
+
+/// The first |extent| of dimension |axis| of |tensor|.
+host_tensor first_of(const host_tensor &tensor, unsigned axis, int64_t extent) {
+  std::vector<int64_t> dims = tensor.dims;
+  dims[axis] = extent;
+  host_tensor result(tensor.type, dims);
+  size_t outer = 1, inner = tensor.element_bytes();
+  for (unsigned i = 0; i < tensor.dims.size(); ++i)
+    (i < axis ? outer : inner) *= i == axis ? 1 : tensor.dims[i];
+  for (size_t i = 0; i < outer; ++i)
+    std::memcpy(&result.bytes[i * extent * inner], &tensor.bytes[i * tensor.dims[axis] * inner], extent * inner);
+  return result;
+}
+
+attention_text make_text(const std::string &mask) {
+  return {.key_heads = kHeads, .group = kGroup, .head_size = kHeadSize, .value_size = kHeadSize, .mask = mask};
+}
+
+TEST(AttentionInvariance, IgnoresTheNumberOfRows) {
+  for (const std::string &target : runnable_targets())
+    for (const char *mask : {"", kCausal, kWindow}) {
+      auto module = kernel_module::compile(make_text(mask).build(), target);
+      ASSERT_TRUE(module);
+      auto inputs = random_inputs(module->func("attention"), {1, 150, 300}, 3);
+      kernel_result all = module->run("attention", inputs, {1, 150, 300});
+      for (int64_t rows : {1, 2, 5, 6, 13, 64, 149}) {
+        auto fewer = inputs;
+        fewer[0] = first_of(inputs[0], 1, rows);
+        kernel_result part = module->run("attention", fewer, {1, rows, 300});
+        EXPECT_EQ(part.outputs[0].bytes, first_of(all.outputs[0], 1, rows).bytes) << target << " " << mask << rows;
+      }
+    }
+}
+
+TEST(AttentionInvariance, IgnoresTheBatch) {
+  for (const std::string &target : runnable_targets()) {
+    auto module = kernel_module::compile(make_text(kCausal).build(), target);
+    ASSERT_TRUE(module);
+    auto inputs = random_inputs(module->func("attention"), {3, 40, 70}, 4);
+    kernel_result all = module->run("attention", inputs, {3, 40, 70});
+    auto alone = inputs;
+    for (host_tensor &tensor : alone)
+      tensor = first_of(tensor, 0, 1);
+    kernel_result part = module->run("attention", alone, {1, 40, 70});
+    EXPECT_EQ(part.outputs[0].bytes, first_of(all.outputs[0], 0, 1).bytes) << target;
+  }
+}
+
+/// Keys from |length| on: |fill|.
+void fill_behind(host_tensor &tensor, int64_t length, double fill) {
+  int64_t row = kHeads * kHeadSize;
+  for (int64_t i = length * row; i < tensor.size(); ++i)
+    tensor.set_float(i, fill);
+}
+
+TEST(AttentionInvariance, IgnoresPaddingOnTheRightWhateverStandsInIt) {
+  attention_text padded = make_text("%keep = arith.andi %c0, %c0 : i1"), measured = make_text("");
+  padded.captures = {{"tensor<?x?xi1>", "0, 2", "b, n", "i1"}};
+  measured.kv_len = true;
+  for (const std::string &target : runnable_targets()) {
+    auto plain = kernel_module::compile(make_text("").build(), target);
+    auto by_mask = kernel_module::compile(padded.build(), target);
+    auto by_length = kernel_module::compile(measured.build(), target);
+    ASSERT_TRUE(plain && by_mask && by_length);
+    auto inputs = random_inputs(plain->func("attention"), {1, 13, 300}, 5);
+    for (int64_t length : {1, 16, 217, 256, 290}) {
+      auto shorter = inputs;
+      shorter[1] = first_of(inputs[1], 1, length);
+      shorter[2] = first_of(inputs[2], 1, length);
+      kernel_result expected = plain->run("attention", shorter, {1, 13, length});
+      for (double fill : {1.0, double(NAN), std::numeric_limits<double>::infinity()}) {
+        auto longer = inputs;
+        fill_behind(longer[1], length, fill);
+        fill_behind(longer[2], length, fill);
+        longer.push_back(host_tensor(mlir::IntegerType::get(inputs[0].type.getContext(), 64), {1}));
+        longer.back().set_int(0, length);
+        EXPECT_EQ(by_length->run("attention", longer, {1, 13, 300}).outputs[0].bytes, expected.outputs[0].bytes)
+            << target << " length " << length << " fill " << fill;
+        longer.back() = host_tensor(mlir::IntegerType::get(inputs[0].type.getContext(), 1), {1, 300});
+        for (int64_t n = 0; n < length; ++n)
+          longer.back().set_int(n, 1);
+        EXPECT_EQ(by_mask->run("attention", longer, {1, 13, 300}).outputs[0].bytes, expected.outputs[0].bytes)
+            << target << " mask of " << length << " fill " << fill;
+      }
+    }
+  }
+}
+
+} // namespace
+} // namespace heddle::conformance

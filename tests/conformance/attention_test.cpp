@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// kernel.attention on every target against plain loops: head sizes, layouts, masks, captures, lengths, rows without
+// keys, numbers that aren't finite.
+
+#include <cmath>
+#include <functional>
+#include <limits>
+
+#include <gtest/gtest.h>
+
+#include "tests/conformance/attention_text.h"
+#include "tests/conformance/kernel_harness.h"
+
+namespace heddle::conformance {
+namespace {
+
+using shapes = std::vector<std::vector<int64_t>>;
+using inputs = std::vector<host_tensor>;
+
+/// Compares the kernel with the interpreter, whole and item by item, on inputs that |change| may alter.
+void check_attention(const attention_text &text, const shapes &sizes_list,
+                     const std::function<void(inputs &, const std::vector<int64_t> &)> &change = nullptr) {
+  for (const std::string &target : runnable_targets()) {
+    auto module = kernel_module::compile(text.build(), target);
+    ASSERT_TRUE(module);
+    unsigned seed = 1;
+    for (const std::vector<int64_t> &sizes : sizes_list) {
+      std::string where = target + " with sizes";
+      for (int64_t size : sizes)
+        where += " " + std::to_string(size);
+      inputs values = random_inputs(module->func("attention"), sizes, seed++);
+      if (change)
+        change(values, sizes);
+      kernel_result expected = interpret(module->func("attention"), values, sizes);
+      kernel_result whole = module->run("attention", values, sizes);
+      expect_near(whole, expected, 6e-6, where);
+      kernel_result single = module->run("attention", values, sizes, 1);
+      for (size_t i = 0; i < whole.outputs.size(); ++i)
+        EXPECT_EQ(whole.outputs[i].bytes, single.outputs[i].bytes) << where << ": items depend on each other";
+    }
+  }
+}
+
+const shapes kSmall = {{1, 1, 1}, {2, 3, 17}, {1, 7, 64}, {1, 13, 65}, {0, 4, 4}, {1, 0, 5}};
+
+//===----------------------------------------------------------------------===//
+// Shapes and layouts
+//===----------------------------------------------------------------------===//
+
+TEST(Attention, TakesAnyHeadSize) {
+  for (auto [head_size, value_size] :
+       {std::pair(4, 4), {20, 20}, {32, 33}, {33, 32}, {64, 64}, {80, 80}, {128, 1}, {1, 128}})
+    check_attention({.key_heads = 1, .head_size = head_size, .value_size = value_size}, {{1, 1, 1}, {1, 7, 70}});
+}
+
+TEST(Attention, WalksOverManyBlocksOfKeys) {
+  check_attention({.key_heads = 1, .head_size = 16, .value_size = 16}, {{1, 130, 256}, {1, 5, 257}, {1, 66, 700}});
+}
+
+TEST(Attention, SharesKeysWithinAGroup) {
+  for (int64_t group : {2, 3, 5})
+    check_attention({.key_heads = 2, .group = group, .head_size = 16, .value_size = 20, .mask = kCausal}, kSmall);
+  check_attention({.key_heads = 1, .group = 3, .head_size = 8, .value_size = 8, .mask = kCausal}, {{1, 90, 300}});
+}
+
+TEST(Attention, ReadsEveryLayout) {
+  for (const char *layout : {"bsnd", "bnsd", "transposed", "fused"}) {
+    attention_text text{.group = 2, .head_size = 20, .value_size = 24, .layout = layout, .mask = kCausal};
+    check_attention(text, {{1, 1, 1}, {2, 3, 3}, {1, 17, 17}, {2, 70, 70}});
+  }
+}
+
+TEST(Attention, TakesTheScaleAsAnInput) { check_attention({.scale_input = true}, {{1, 5, 40}}); }
+
+//===----------------------------------------------------------------------===//
+// Masks and scores
+//===----------------------------------------------------------------------===//
+
+TEST(Attention, SkipsWhatTheMaskHides) {
+  for (const char *mask : {kCausal, kWindow})
+    for (const char *rule : {"literal", "zero"})
+      check_attention({.key_heads = 1, .head_size = 16, .value_size = 16, .mask = mask, .fully_masked = rule},
+                      {{1, 40, 40}, {1, 300, 300}, {1, 9, 300}, {1, 300, 70}});
+}
+
+/// Only every third key, in blocks of 96 queries and keys.
+constexpr char kDilatedBlocks[] = R"(%three = arith.constant 3 : index
+    %zero = arith.constant 0 : index
+    %rest = arith.remui %n, %three : index
+    %third = arith.cmpi eq, %rest, %zero : index
+    %size = arith.constant 96 : index
+    %qb = arith.divui %m, %size : index
+    %kb = arith.divui %n, %size : index
+    %same = arith.cmpi eq, %qb, %kb : index
+    %far = arith.constant 280 : index
+    %late = arith.cmpi uge, %n, %far : index
+    %either = arith.ori %same, %late : i1
+    %keep = arith.andi %third, %either : i1)";
+
+TEST(Attention, LeavesHolesBetweenGroupsOfKeys) {
+  check_attention({.key_heads = 1, .head_size = 16, .value_size = 16, .mask = kDilatedBlocks}, {{1, 200, 400}});
+}
+
+const attention_capture kPadding = {"tensor<?x?xi1>", "0, 2", "b, n", "i1"};
+
+TEST(Attention, ReadsPaddingMasks) {
+  attention_text text{.captures = {kPadding}, .mask = "%keep = arith.andi %c0, %c0 : i1"};
+  check_attention(text, {{2, 3, 17}, {3, 20, 300}, {1, 1, 1}});
+  text.mask = "%past = arith.cmpi ule, %n, %m : index\n    %keep = arith.andi %c0, %past : i1";
+  check_attention(text, {{2, 40, 40}, {1, 300, 300}});
+  // Whole groups of padding on either side, and batches of nothing but padding.
+  for (const char *rule : {"literal", "zero", "nan"}) {
+    text.fully_masked = rule;
+    check_attention(text, {{3, 200, 300}}, [](inputs &values, const std::vector<int64_t> &sizes) {
+      for (int64_t b = 0; b < sizes[0]; ++b)
+        for (int64_t n = 0; n < sizes[2]; ++n)
+          values[3].set_int(b * sizes[2] + n, b == 0 ? n < 100 : b == 1 ? n >= 150 : 0);
+    });
+  }
+}
+
+TEST(Attention, ReadsMasksPerQueryAndHead) {
+  attention_capture mask = {"tensor<?x2x?x?xi1>", "0, 1, 2", "b, g, m, n", "i1"};
+  check_attention({.captures = {mask}, .mask = "%keep = arith.andi %c0, %c0 : i1"}, {{2, 9, 40}, {1, 20, 130}});
+}
+
+TEST(Attention, TakesBoundsFromCapturesOfABatch) {
+  // Keys from the batch's offset on, as many as its window says.
+  attention_capture window = {"tensor<?xi64>", "0", "b", "i64"}, offset = {"tensor<?xi32>", "0", "b", "i32"};
+  attention_text text{.captures = {window, offset}, .fully_masked = "zero"};
+  text.mask = R"(%ni = arith.index_cast %n : index to i64
+    %mi = arith.index_cast %m : index to i64
+    %o = arith.extsi %c1 : i32 to i64
+    %p = arith.addi %mi, %o : i64
+    %past = arith.cmpi sle, %ni, %p : i64
+    %low = arith.subi %p, %c0 : i64
+    %near = arith.cmpi sgt, %ni, %low : i64
+    %keep = arith.andi %past, %near : i1)";
+  check_attention(text, {{4, 30, 200}, {4, 300, 300}}, [](inputs &values, const std::vector<int64_t> &sizes) {
+    const int64_t windows[] = {40, std::numeric_limits<int64_t>::max(), std::numeric_limits<int64_t>::min() + 1000, 0};
+    const int64_t offsets[] = {100, 0, -5, 3};
+    for (int64_t b = 0; b < sizes[0]; ++b)
+      values[3].set_int(b, windows[b]), values[4].set_int(b, offsets[b]);
+  });
+}
+
+TEST(Attention, AddsBiases) {
+  attention_capture bias = {"tensor<?x2x?x?xf32>", "0, 1, 2", "b, g, m, n", "f32"};
+  check_attention({.captures = {bias}, .score = "%score = arith.addf %s, %c0 : f32"}, {{2, 5, 33}, {1, 20, 300}});
+}
+
+TEST(Attention, CapsScoresBeforeTheMask) {
+  attention_text text{.mask = kCausal};
+  text.score = R"(%cap = arith.constant 5.0 : f32
+    %small = arith.divf %s, %cap : f32
+    %bent = math.tanh %small : f32
+    %score = arith.mulf %bent, %cap : f32)";
+  check_attention(text, {{1, 30, 30}});
+}
+
+//===----------------------------------------------------------------------===//
+// Rows without keys, lengths, further results
+//===----------------------------------------------------------------------===//
+
+TEST(Attention, FollowsTheRuleOfRowsWithoutKeys) {
+  attention_capture keys = {"tensor<?x?xi1>", "1, 2", "m, n", "i1"};
+  for (const char *rule : {"literal", "zero", "nan"}) {
+    attention_text text{.captures = {keys}, .mask = "%keep = arith.andi %c0, %c0 : i1", .fully_masked = rule};
+    text.lse = text.probabilities = true;
+    check_attention(text, {{1, 9, 40}, {1, 20, 300}}, [](inputs &values, const std::vector<int64_t> &sizes) {
+      for (int64_t m = 0; m < sizes[1]; m += 3)
+        for (int64_t n = 0; n < sizes[2]; ++n)
+          values[3].set_int(m * sizes[2] + n, 0);
+    });
+    // Rows that come too late for their window.
+    check_attention({.mask = kWindow, .fully_masked = rule, .lse = true}, {{1, 100, 33}});
+  }
+}
+
+TEST(Attention, GivesWeightsAndTheirLogarithm) {
+  for (const char *mask : {"", kCausal})
+    check_attention({.group = 2, .mask = mask, .lse = true, .probabilities = true},
+                    {{2, 5, 33}, {1, 70, 300}, {1, 3, 0}});
+}
+
+TEST(Attention, ReadsNoKeyBehindItsLength) {
+  for (const char *rule : {"literal", "zero", "nan"})
+    for (const char *mask : {"", kCausal}) {
+      attention_text text{.mask = mask, .fully_masked = rule, .kv_len = true, .lse = true, .probabilities = true};
+      check_attention(text, {{6, 20, 300}}, [](inputs &values, const std::vector<int64_t> &sizes) {
+        const int64_t lengths[] = {0, 1, 64, 257, 1000, -4};
+        for (int64_t b = 0; b < sizes[0]; ++b)
+          values[3].set_int(b, lengths[b]);
+      });
+    }
+}
+
+//===----------------------------------------------------------------------===//
+// Numbers that aren't finite
+//===----------------------------------------------------------------------===//
+
+TEST(Attention, AddsFillsOfAnySize) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  attention_capture bias = {"tensor<?x?xf32>", "0, 2", "b, n", "f32"};
+  attention_text text{.captures = {bias}, .score = "%score = arith.addf %s, %c0 : f32", .lse = true};
+  for (double fill : {-kInfinity, -double(std::numeric_limits<float>::max()), -1e9, -1e4})
+    check_attention(text, {{3, 5, 33}, {3, 20, 300}}, [&](inputs &values, const std::vector<int64_t> &sizes) {
+      // A batch of nothing but fill only where the fill swallows the score in double precision too.
+      for (int64_t b = 0; b < sizes[0]; ++b)
+        for (int64_t n = 0; n < sizes[2]; ++n)
+          values[3].set_float(b * sizes[2] + n, n % 3 == b || (b == 2 && fill < -1e30) ? fill : 0.0);
+    });
+}
+
+TEST(Attention, PropagatesWhatIsNotANumber) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity(), kNaN = NAN;
+  for (const char *mask : {"", kCausal})
+    for (unsigned tensor : {0, 1, 2})
+      for (double value : {kNaN, kInfinity, -kInfinity})
+        check_attention({.key_heads = 1, .head_size = 4, .value_size = 4, .mask = mask}, {{1, 20, 20}, {1, 9, 300}},
+                        [&](inputs &values, const std::vector<int64_t> &) { values[tensor].set_float(17, value); });
+}
+
+} // namespace
+} // namespace heddle::conformance

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Text of kernel.attention kernels, put together from what a test cares about.
+
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace heddle::conformance {
+
+/// A tensor that the regions read.
+struct attention_capture {
+  std::string type;    // "tensor<?x?xi1>"
+  std::string dims;    // size arguments of its dynamic dimensions: "0, 2"
+  std::string map;     // results of its map over (b, g, r, m, n, d, e): "b, n"
+  std::string element; // "i1"
+};
+
+/// Size arguments are s0 = batch, s1 = queries, s2 = keys.
+struct attention_text {
+  int64_t key_heads = 2, group = 1, head_size = 32, value_size = 32;
+  /// bsnd, bnsd, transposed (keys and values along the sequence) or fused (one tensor, as many keys as queries).
+  std::string layout = "bsnd";
+  std::vector<attention_capture> captures = {};
+  /// Body of the score region on %s and %c0, %c1 ...; yields %score.
+  std::string score = "";
+  /// Body of the mask region on %c0 ... and the indices %b, %m, %n; yields %keep.
+  std::string mask = "";
+  std::string fully_masked = "literal";
+  bool kv_len = false, scale_input = false, lse = false, probabilities = false;
+
+  std::string build() const;
+};
+
+/// Masks by name: causal, window (of 20 keys), padding (capture 0).
+inline constexpr char kCausal[] = "%keep = arith.cmpi ule, %n, %m : index";
+inline constexpr char kWindow[] = R"(%past = arith.cmpi ule, %n, %m : index
+    %w = arith.constant 20 : index
+    %end = arith.addi %n, %w : index
+    %near = arith.cmpi ugt, %end, %m : index
+    %keep = arith.andi %past, %near : i1)";
+
+} // namespace heddle::conformance
