@@ -130,7 +130,7 @@ def Attn_SdpaOp : Attn_SdpaBaseOp<"sdpa", [AttrSizedResultSegments]> {
 
     Errors: `expects key and value of equal sequence length, got 128 and 96`; `expects q_num_heads to be a
     multiple of kv_num_heads, got 12 and 5`; `expects exactly one of the attribute scale and the operand
-    scale_operand`; `expects score region arguments (f32, index, index, index, index, f32), got ...`.
+    scale_operand`; `expects score region arguments ('f32', 'index', 'index', 'index', 'index'), got ...`.
 
     Rationale: dialects/attn/README.md, decisions 1 to 6.
   }];
@@ -333,7 +333,7 @@ def Attn_YieldOp : Op<Attn_Dialect, "yield", [Pure, Terminator,
     }
     ```
 
-    Errors: those of the op around it, `expects the mask region to yield i1, got 'f32'`.
+    Errors: those of the op around it, `expects the mask region to yield 'i1', got 'f32'`.
   }];
   let arguments = (ins AnyType:$value);
   let assemblyFormat = "$value attr-dict `:` type($value)";

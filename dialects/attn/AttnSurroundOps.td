@@ -92,7 +92,7 @@ def Attn_KvCacheUpdateOp : Op<Attn_Dialect, "kv_cache_update", [Pure, AllTypesMa
     }
     ```
 
-    Errors: `expects axis within [1, 4), got 0`; `expects an update of shape [?, 4, ?, 64] up to axis 2, got ...`.
+    Errors: `expects axis within [1, 4), got 0`; `expects an update of shape [?, 4, ?, 64], got [?, 5, ?, 64]`.
   }];
   let arguments = (ins Attn_CacheModeAttr:$mode, AnyRankedTensor:$cache, AnyRankedTensor:$update,
                        Optional<Attn_LengthTensor>:$write_indices, I64Attr:$axis);

@@ -83,7 +83,7 @@ def Nn_ConvOp : Nn_Op<"conv"> {
        : (tensor<?x3x32x32xf32>, tensor<48x3x8x8xf32>, tensor<48xf32>) -> tensor<?x48x4x4xf32>
     ```
 
-    Errors: `expects 3 input channels (1 group of 3), got 4`; `expects 2 strides of at least 1`;
+    Errors: `expects 1 group(s) of 3 input channels, got 4 channels`; `expects 2 strides of at least 1`;
     `expects a kernel that fits the padded input, got extent 9 in 8 at spatial dimension 0`.
   }];
   let arguments = (ins Nn_FloatTensor:$input, Nn_FloatTensor:$weight, Optional<Nn_FloatTensor>:$bias,

@@ -90,7 +90,7 @@ def Nn_CompareOp : Nn_Op<"compare", [Nn_Broadcasting]> {
     %y = nn.compare eq %mask, %zero : (tensor<?x?xi64>, tensor<i64>) -> tensor<?x?xi1>
     ```
 
-    Errors: as nn.binary; `expects numbers for kind 'lt', got 'i1'`.
+    Errors: as nn.binary; `expects a number operand for kind 'lt', got 'i1'`.
   }];
   let arguments = (ins Nn_CompareKindAttr:$kind, Nn_Tensor:$lhs, Nn_Tensor:$rhs);
   let results = (outs Nn_BoolTensor:$output);
@@ -131,7 +131,7 @@ def Nn_CastOp : Nn_Op<"cast", [Nn_Broadcasting]> {
     %y = nn.cast %mask {to = f32} : (tensor<?x?xi64>) -> tensor<?x?xf32>
     ```
 
-    Errors: `expects result element type 'f32'` where `to` and the result differ.
+    Errors: `expects results of type 'tensor<4xi64>', got 'tensor<4xi32>'` where `to` and the result differ.
   }];
   let arguments = (ins Nn_Tensor:$input, TypeAttr:$to);
   let results = (outs Nn_Tensor:$output);

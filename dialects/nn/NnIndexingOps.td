@@ -87,7 +87,7 @@ def Nn_GatherNdOp : Nn_Op<"gather_nd"> {
     %y = nn.gather_nd %mask, %ids {batch_dims = 0 : i64} : (tensor<?x?xi1>, tensor<?x1x1x?x2xi64>) -> tensor<?x1x1x?xi1>
     ```
 
-    Errors: `expects index tuples of a static length within [1, 2], got 3`; `expects batch_dims below both ranks`.
+    Errors: `expects index tuples of a static length within [1, 2], got [3]`; `expects batch_dims within [0, 2), got 2`.
   }];
   let arguments = (ins Nn_Tensor:$data, Nn_I64Tensor:$indices, I64Attr:$batch_dims);
   let results = (outs Nn_Tensor:$output);
@@ -128,7 +128,7 @@ def Nn_ScatterNdOp : Nn_Op<"scatter_nd"> {
        : (tensor<?x8xf32>, tensor<?x1xi64>, tensor<?x8xf32>) -> tensor<?x8xf32>
     ```
 
-    Errors: `expects index tuples of a static length within [1, 2], got 3`; `expects updates of shape [?, 8],
+    Errors: `expects index tuples of a static length within [1, 2], got [3]`; `expects updates of shape [?, 8],
     got [?, 7]`.
   }];
   let arguments = (ins Nn_ScatterReductionAttr:$reduction, Nn_Tensor:$data, Nn_I64Tensor:$indices, Nn_Tensor:$updates);
