@@ -55,7 +55,7 @@ void ShapeAnalyzer::findShapeInputs(func::FuncOp func) {
   while (!worklist.empty()) {
     Value value = worklist.pop_back_val();
     auto type = dyn_cast<RankedTensorType>(value.getType());
-    if (!type || !isa<IntegerType>(type.getElementType()) || !seen.insert(value).second)
+    if (!type || !seen.insert(value).second)
       continue;
     Operation *op = value.getDefiningOp();
     if (!op)
@@ -178,9 +178,13 @@ LogicalResult ShapeAnalyzer::inferDims(Operation *op) {
 }
 
 LogicalResult ShapeAnalyzer::inferElements(Operation *op) {
-  if (op->getNumResults() == 0 ||
-      !isa<IntegerType>(cast<RankedTensorType>(op->getResult(0).getType()).getElementType()))
+  if (op->getNumResults() == 0)
     return success();
+  auto elementType = [](Value value) { return cast<RankedTensorType>(value.getType()).getElementType(); };
+  if (!isa<IntegerType>(elementType(op->getResult(0))))
+    return inferFloatElements(*this, op);
+  if (auto cast = dyn_cast<nn::CastOp>(op); cast && !isa<IntegerType>(elementType(cast.getInput())))
+    return inferRoundedElements(*this, cast);
   if (op->hasTrait<nn::Broadcasting>())
     return inferMapElements(*this, op);
   return inferMovementElements(*this, op);

@@ -16,6 +16,15 @@ namespace heddle {
 
 using ShapeExprs = llvm::SmallVector<ShapeExpr, 4>;
 
+/// A float that derives from sizes: numerator over denominator (at least 1). |isRounded|: the float may be a neighbour
+/// of the fraction; its floor, ceiling and whole part are right all the same.
+struct ShapeFraction {
+  ShapeExpr numerator;
+  int64_t denominator;
+  bool isRounded;
+};
+using ShapeFractions = llvm::SmallVector<ShapeFraction, 1>;
+
 class ShapeAnalyzer {
 public:
   explicit ShapeAnalyzer(ShapeAnalysis &analysis) : context(analysis.context), analysis(analysis) {}
@@ -29,6 +38,13 @@ public:
   mlir::LogicalResult setDims(mlir::Value value, llvm::ArrayRef<ShapeExpr> dims);
   /// Records |elements| of |value| unless one of them is null or the tensor is none of the shape program.
   mlir::LogicalResult setElements(mlir::Value value, llvm::ArrayRef<ShapeExpr> elements);
+
+  /// The elements of a float tensor that derives from sizes; null where |value| isn't such.
+  const ShapeFractions *getFractions(mlir::Value value) const {
+    auto found = fractions.find(value);
+    return found == fractions.end() ? nullptr : &found->second;
+  }
+  void setFractions(mlir::Value value, ShapeFractions elements) { fractions[value] = std::move(elements); }
 
   /// Demands a relation: an error if it never holds, nothing if it always does, else a run-time check. |message| says
   /// what is expected, `{a}` and `{b}` standing for the values.
@@ -71,6 +87,8 @@ private:
   void addCheck(mlir::Operation *op, rt::CheckKind kind, ShapeExpr a, ShapeExpr b, std::string message);
 
   ShapeAnalysis &analysis;
+  /// Only the walk needs them: no shape and no kernel reads a float from here.
+  llvm::DenseMap<mlir::Value, ShapeFractions> fractions;
   /// Arguments whose elements some shape depends on.
   llvm::DenseSet<mlir::Value> shapeInputs;
   llvm::DenseSet<std::pair<std::pair<ShapeExpr, ShapeExpr>, unsigned>> known;
@@ -140,6 +158,9 @@ mlir::FailureOr<llvm::SmallVector<SliceRange>> resolveSlice(ShapeAnalyzer &analy
 mlir::LogicalResult inferMapElements(ShapeAnalyzer &analyzer, mlir::Operation *op);
 /// All others (InferMovementElements.cpp).
 mlir::LogicalResult inferMovementElements(ShapeAnalyzer &analyzer, mlir::Operation *op);
+/// Floats on the way from integers to integers (InferFloatElements.cpp), and the cast that ends it.
+mlir::LogicalResult inferFloatElements(ShapeAnalyzer &analyzer, mlir::Operation *op);
+mlir::LogicalResult inferRoundedElements(ShapeAnalyzer &analyzer, nn::CastOp op);
 
 } // namespace heddle
 

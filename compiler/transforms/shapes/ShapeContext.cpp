@@ -120,7 +120,10 @@ ShapeExpr ShapeContext::ceilDiv(ShapeExpr a, ShapeExpr b) {
 ShapeExpr ShapeContext::truncDiv(ShapeExpr a, ShapeExpr b) {
   if (!a || !b)
     return {};
-  if (a.isNonNegative() && b.isNonNegative())
+  // What comes out even needs no rounding.
+  if (ShapeExpr quotient = divideExactly(a, b))
+    return quotient;
+  if (isProvablyNonNegative(a) && isProvablyNonNegative(b))
     return floorDiv(a, b);
   ShapeExpr zero = constant(0), isNegativeA = less(a, zero), isNegativeB = less(b, zero);
   ShapeExpr quotient = floorDiv(select(isNegativeA, sub(zero, a), a), select(isNegativeB, sub(zero, b), b));

@@ -55,9 +55,22 @@ private:
       return isPositive ? llvm::any_of(operands, holdsWith) : llvm::all_of(operands, holdsWith);
     case ShapeExprKind::Select:
       return llvm::all_of(operands.drop_front(), holdsWith);
+    case ShapeExprKind::FloorDiv:
+      return !isPositive && holdsReplacingQuotient(expr, term, depth);
     default:
       return false;
     }
+  }
+
+  /// k quotients of x by c are at most ceil(k / c) * x, for an x that is at least 0.
+  bool holdsReplacingQuotient(ShapeExpr expr, const ShapeTerm &term, unsigned depth) {
+    ShapeExpr atom = term.atoms[0], dividend = atom.getOperands()[0];
+    std::optional<int64_t> divisor = atom.getOperands()[1].getConstant();
+    if (!divisor || *divisor < 1 || term.coefficient == INT64_MIN || !holds(dividend, depth))
+      return false;
+    ShapeExpr bound = context.mul(context.constant(floorDivide(term.coefficient, *divisor)), dividend);
+    ShapeExpr rest = context.sub(expr, context.mul(context.constant(term.coefficient), atom));
+    return holds(context.add(rest, bound), depth);
   }
 
   ShapeContext &context;

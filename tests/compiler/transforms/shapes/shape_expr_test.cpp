@@ -122,6 +122,9 @@ TEST_F(ShapeExprTest, ProvesThatAMinimumIsLess) {
   ShapeExpr clamped = context.min(sequence, c(512));
   EXPECT_TRUE(context.isProvablyLessEqual(clamped, c(512)));
   EXPECT_TRUE(context.isProvablyLessEqual(clamped, context.add(sequence, past)));
+  EXPECT_TRUE(context.isProvablyLessEqual(context.floorDiv(sequence, c(2)), sequence));
+  EXPECT_TRUE(context.isProvablyLessEqual(c(0), context.ceilDiv(sequence, c(2))));
+  EXPECT_FALSE(context.isProvablyLessEqual(context.floorDiv(value, c(2)), value));
   EXPECT_FALSE(context.isProvablyLessEqual(sequence, c(512)));
   EXPECT_FALSE(context.isProvablyLessEqual(c(1), sequence));
 }

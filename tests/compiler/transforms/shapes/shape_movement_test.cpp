@@ -4,6 +4,8 @@
 
 #include "tests/compiler/transforms/shapes/shape_analysis_test.h"
 
+#include <cmath>
+
 using namespace heddle;
 using namespace heddle::test;
 using namespace mlir;
@@ -308,6 +310,57 @@ TEST_F(ShapeAnalysisTest, MatricesAreTransposedExpandedAndSummed) {
   EXPECT_EQ(elements(2), "B, S, 2*B, 2*S, 3*B, 3*S");
   EXPECT_EQ(elements(3), "2*B, 2*S, B, S, 0, 0");
   EXPECT_EQ(elements(4), "max(B, S), max(B, S), max(B, S)");
+}
+
+TEST_F(ShapeAnalysisTest, SizesComeBackFromFloats) {
+  analyze(R"(%s = nn.shape %ids {start = 0 : i64, end = 2 : i64} : (tensor<?x?xi64>) -> tensor<2xi64>
+             %f = nn.cast %s {to = f32} : (tensor<2xi64>) -> tensor<2xf32>
+             %three = nn.constant dense<3.0> : tensor<f32>
+             %half = nn.constant dense<0.5> : tensor<f32>
+             %third = nn.binary div %f, %three : (tensor<2xf32>, tensor<f32>) -> tensor<2xf32>
+             %floor = nn.unary floor %third : (tensor<2xf32>) -> tensor<2xf32>
+             %a = nn.cast %floor {to = i64} : (tensor<2xf32>) -> tensor<2xi64>
+             %h = nn.binary mul %f, %half : (tensor<2xf32>, tensor<f32>) -> tensor<2xf32>
+             %ceil = nn.unary ceil %h : (tensor<2xf32>) -> tensor<2xf32>
+             %b = nn.cast %ceil {to = i64} : (tensor<2xf32>) -> tensor<2xi64>
+             %c = nn.cast %h {to = i64} : (tensor<2xf32>) -> tensor<2xi64>
+             return %a, %b, %c : tensor<2xi64>, tensor<2xi64>, tensor<2xi64>)",
+          "tensor<2xi64>, tensor<2xi64>, tensor<2xi64>");
+  EXPECT_EQ(elements(0), "floordiv(B, 3), floordiv(S, 3)");
+  EXPECT_EQ(elements(1), "B - floordiv(B, 2), S - floordiv(S, 2)");
+  EXPECT_EQ(elements(2), "floordiv(B, 2), floordiv(S, 2)");
+  // Beyond, float arithmetic gives something else; once for each size.
+  ASSERT_GE(analysis->getChecks().size(), 2u);
+  EXPECT_EQ(analysis->getChecks()[0].rhs.str(), "16777216");
+}
+
+TEST_F(ShapeAnalysisTest, FloatsThatAreNoFractionsOfSizesAreNotFollowed) {
+  analyze(R"(%s = nn.shape %ids {start = 0 : i64, end = 2 : i64} : (tensor<?x?xi64>) -> tensor<2xi64>
+             %f = nn.cast %s {to = f32} : (tensor<2xi64>) -> tensor<2xf32>
+             %three = nn.constant dense<3.0> : tensor<f32>
+             %tenth = nn.constant dense<0.1> : tensor<f32>
+             %third = nn.binary div %f, %three : (tensor<2xf32>, tensor<f32>) -> tensor<2xf32>
+             %again = nn.binary mul %third, %three : (tensor<2xf32>, tensor<f32>) -> tensor<2xf32>
+             %a = nn.cast %again {to = i64} : (tensor<2xf32>) -> tensor<2xi64>
+             %t = nn.binary mul %f, %tenth : (tensor<2xf32>, tensor<f32>) -> tensor<2xf32>
+             %b = nn.cast %t {to = i64} : (tensor<2xf32>) -> tensor<2xi64>
+             %r = nn.unary sqrt %f : (tensor<2xf32>) -> tensor<2xf32>
+             %c = nn.cast %r {to = i64} : (tensor<2xf32>) -> tensor<2xi64>
+             return %a, %b, %c : tensor<2xi64>, tensor<2xi64>, tensor<2xi64>)",
+          "tensor<2xi64>, tensor<2xi64>, tensor<2xi64>");
+  EXPECT_EQ(elements(0), "<unknown>");
+  EXPECT_EQ(elements(1), "<unknown>");
+  EXPECT_EQ(elements(2), "<unknown>");
+}
+
+TEST(FloatFloor, OfAQuotientIsThatOfTheFraction) {
+  // What the analysis relies on, up to the limit that it checks.
+  for (int64_t divisor : {1, 3, 7, 10, 255, 65535})
+    for (int64_t base : {int64_t(0), int64_t(1) << 12, (int64_t(1) << 24) - 3 * divisor})
+      for (int64_t n = base; n <= base + 2 * divisor && n <= int64_t(1) << 24; ++n) {
+        ASSERT_EQ(std::floor(static_cast<float>(n) / static_cast<float>(divisor)), n / divisor) << n << ", " << divisor;
+        ASSERT_EQ(std::ceil(static_cast<float>(n) / static_cast<float>(divisor)), (n + divisor - 1) / divisor) << n;
+      }
 }
 
 TEST_F(ShapeAnalysisTest, LargeTensorsHaveNoElements) {
