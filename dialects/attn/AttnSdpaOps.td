@@ -130,7 +130,7 @@ def Attn_SdpaOp : Attn_SdpaBaseOp<"sdpa", [AttrSizedResultSegments]> {
 
     Errors: `expects key and value of equal sequence length, got 128 and 96`; `expects q_num_heads to be a
     multiple of kv_num_heads, got 12 and 5`; `expects exactly one of the attribute scale and the operand
-    scale_operand`; `expects score region arguments ('f32', 'index', 'index', 'index', 'index'), got ...`.
+    scale`; `expects score region arguments ('f32', 'index', 'index', 'index', 'index'), got ...`.
 
     Rationale: dialects/attn/README.md, decisions 1 to 6.
   }];
