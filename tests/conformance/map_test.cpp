@@ -236,6 +236,45 @@ kernel.func @pick(%table: tensor<?x10xf32> {kernel.dims = array<i64: 0>},
   kernel.return %y : tensor<?xf32>
 })";
 
+/// Two tables one behind the other; both are read at clamped indices, even where one of them is empty.
+constexpr char kConcatenation[] = R"(
+kernel.func @concat(%a: tensor<?x20xf32> {kernel.dims = array<i64: 0>}, %b: tensor<?x20xf32> {kernel.dims = array<i64: 1>},
+                    %m: index, %n: index, %sum: index) -> (tensor<?x20xf32> {kernel.dims = array<i64: 2>}) {
+  %y = kernel.map sizes(%sum) bounds(affine_map<()[s0] -> (s0, 20)>)
+      attributes {indexing_maps = [affine_map<(i, j)[s0] -> (i, j)>]} {
+    %zero = arith.constant 0 : index
+    %one = arith.constant 1 : index
+    %i = kernel.index 0
+    %j = kernel.index 1
+    %lasta = arith.subi %m, %one : index
+    %ia = arith.minsi %i, %lasta : index
+    %va = kernel.gather %a[%ia, %j] : tensor<?x20xf32>, index, index -> f32
+    %shifted = arith.subi %i, %m : index
+    %ib = arith.maxsi %shifted, %zero : index
+    %vb = kernel.gather %b[%ib, %j] : tensor<?x20xf32>, index, index -> f32
+    %first = arith.cmpi slt, %i, %m : index
+    %r = arith.select %first, %va, %vb : f32
+    kernel.yield %r : f32
+  } : tensor<?x20xf32>
+  kernel.return %y : tensor<?x20xf32>
+})";
+
+TEST(Map, ReadsNothingOfEmptyTables) {
+  for (const std::string &target : runnable_targets()) {
+    auto module = kernel_module::compile(kConcatenation, target);
+    ASSERT_TRUE(module);
+    for (auto [m, n] : {std::pair(0, 3), {3, 0}, {2, 5}}) {
+      std::vector<int64_t> sizes = {m, n, m + n};
+      auto inputs = random_inputs(module->func("concat"), sizes, 1);
+      kernel_result result = module->run("concat", inputs, sizes);
+      ASSERT_FALSE(result.error) << target;
+      std::vector<std::byte> expected = inputs[0].bytes;
+      expected.insert(expected.end(), inputs[1].bytes.begin(), inputs[1].bytes.end());
+      EXPECT_EQ(result.outputs[0].bytes, expected) << target << " " << m << " and " << n;
+    }
+  }
+}
+
 TEST(Map, ReadsTables) {
   check_kernel(kEmbedding, "embed", {{1, 1}, {2, 9}, {0, 4}});
   check_kernel(kPick, "pick", {{1}, {16}, {37}});

@@ -192,6 +192,10 @@ Value RegionEmitter::emitGather(kernel::GatherOp op) {
 
   // 1. Each index checked, and the sum of the addresses of the uniform ones, of the counting one and of the others.
   Value valid, uniform = emitter.index(0), varying, counting;
+  // Even a trusted index may not be read where the table is empty: select reads both sides of a concatenation.
+  if (table.getNumDynamicDims() > 0)
+    valid = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ne, emitter.size(emitter.plan.bindingElements[number]),
+                                    emitter.index(0));
   Polynomial stride(1);
   for (int64_t i = table.getRank() - 1; i >= 0; --i) {
     Polynomial dimension = table.isDynamicDim(i)
