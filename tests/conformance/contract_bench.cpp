@@ -5,51 +5,14 @@
 // neighbour or a changed clock hits both alike. Weights are warm (cached).
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
-#include <immintrin.h>
 
+#include "tests/conformance/fma_peak.h"
 #include "tests/conformance/kernel_harness.h"
 #include "llvm/Support/FormatVariadic.h"
 
 namespace heddle::conformance {
 namespace {
-
-double seconds_of(const std::function<void()> &action) {
-  auto start = std::chrono::steady_clock::now();
-  action();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-constexpr int64_t kPeakRounds = 20000;
-constexpr int64_t kChains = 12;
-
-/// Twelve independent chains of multiply-adds: more than latency times throughput of any CPU we know.
-__attribute__((target("avx512f"))) float run_peak_512(float half) {
-  __m512 sums[kChains], factor = _mm512_set1_ps(half);
-  for (auto &sum : sums)
-    sum = _mm512_set1_ps(1.0f);
-  for (int64_t i = 0; i < kPeakRounds; ++i)
-    for (auto &sum : sums)
-      sum = _mm512_fmadd_ps(sum, factor, factor);
-  __m512 total = sums[0];
-  for (int64_t c = 1; c < kChains; ++c)
-    total = _mm512_add_ps(total, sums[c]);
-  return _mm512_cvtss_f32(total);
-}
-
-__attribute__((target("avx2,fma"))) float run_peak_256(float half) {
-  __m256 sums[kChains], factor = _mm256_set1_ps(half);
-  for (auto &sum : sums)
-    sum = _mm256_set1_ps(1.0f);
-  for (int64_t i = 0; i < kPeakRounds; ++i)
-    for (auto &sum : sums)
-      sum = _mm256_fmadd_ps(sum, factor, factor);
-  __m256 total = sums[0];
-  for (int64_t c = 1; c < kChains; ++c)
-    total = _mm256_add_ps(total, sums[c]);
-  return _mm256_cvtss_f32(total);
-}
 
 struct product {
   int64_t m, n, k;
@@ -96,13 +59,9 @@ void measure(const std::string &target, const product &size) {
   int64_t items = module->count_work("product", sizes).items;
 
   bool is_wide = target.find("v3") == std::string::npos && __builtin_cpu_supports("avx512f");
-  double lanes = is_wide ? 16 : 8;
   double peak = 0, speed = 0;
-  // The optimiser must not know the factor, or it computes the sums itself.
-  volatile float sink = 0, half = 0.5f;
   for (int window = 0; window < 200; ++window) {
-    double loop = seconds_of([&] { sink = is_wide ? run_peak_512(half) : run_peak_256(half); });
-    peak = std::max(peak, 2 * lanes * kPeakRounds * kChains / loop);
+    peak = std::max(peak, measure_fma_peak(is_wide));
     double call = seconds_of([&] { kernel(&dispatch, 0, items, nullptr); });
     speed = std::max(speed, 2.0 * size.m * size.n * size.k / call);
   }

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// heddle-attention-bench [TARGET...]: attention of 12 heads of size 64 on one thread, as a fraction of this core's peak
+// of fused multiply-adds (the two products count, nothing else), and the time of causal and windowed attention as a
+// fraction of the whole. Each work item is a window of its own; its best time of many rounds counts, so that no window
+// is longer than a time slice.
+
+#include <algorithm>
+#include <cstdio>
+#include <numeric>
+
+#include "tests/conformance/attention_text.h"
+#include "tests/conformance/fma_peak.h"
+#include "tests/conformance/kernel_harness.h"
+
+namespace heddle::conformance {
+namespace {
+
+constexpr int64_t kHeads = 12, kHeadSize = 64;
+
+/// Only the 256 keys up to the query's own.
+constexpr char kWindow256[] = R"(%past = arith.cmpi ule, %n, %m : index
+    %w = arith.constant 256 : index
+    %end = arith.addi %n, %w : index
+    %near = arith.cmpi ugt, %end, %m : index
+    %keep = arith.andi %past, %near : i1)";
+
+/// A compiled kernel with operands, ready to run.
+class workload {
+public:
+  workload(const std::string &target, const std::string &mask, int64_t queries, int64_t keys)
+      : sizes_{1, queries, keys} {
+    attention_text text{.key_heads = kHeads, .head_size = kHeadSize, .value_size = kHeadSize, .mask = mask};
+    module_ = kernel_module::compile(text.build(), target);
+    auto inputs = random_inputs(module_->func("attention"), sizes_, 1);
+    inputs.emplace_back(inputs[0].type, std::vector<int64_t>{1, queries, kHeads, kHeadSize});
+    for (const host_tensor &tensor : inputs) {
+      buffers_.push_back(std::make_unique<guarded_buffer>(tensor.bytes.size()));
+      std::copy(tensor.bytes.begin(), tensor.bytes.end(), buffers_.back()->data());
+      bindings_.push_back(buffers_.back()->data());
+    }
+    work_ = module_->count_work("attention", sizes_);
+    scratch_ = std::make_unique<guarded_buffer>(work_.scratch_bytes);
+    best_.assign(work_.items, 1e30);
+  }
+
+  void run() {
+    heddle_dispatch_t dispatch = {bindings_.data(), sizes_.data(), &record_};
+    heddle_kernel_fn_t kernel = module_->entry("attention");
+    for (int64_t item = 0; item < work_.items; ++item) {
+      double seconds = seconds_of([&] { kernel(&dispatch, item, item + 1, scratch_->data()); });
+      best_[item] = std::min(best_[item], seconds);
+    }
+  }
+
+  double best_seconds() const { return std::accumulate(best_.begin(), best_.end(), 0.0); }
+
+private:
+  std::vector<int64_t> sizes_;
+  std::unique_ptr<kernel_module> module_;
+  std::vector<std::unique_ptr<guarded_buffer>> buffers_;
+  std::vector<void *> bindings_;
+  std::unique_ptr<guarded_buffer> scratch_;
+  work_counts work_;
+  heddle_error_record_t record_;
+  std::vector<double> best_;
+};
+
+void measure(const std::string &target, int64_t queries, int64_t keys) {
+  workload whole(target, "", queries, keys), causal(target, kCausal, queries, keys),
+      window(target, kWindow256, queries, keys);
+  bool is_wide = target.find("v3") == std::string::npos && __builtin_cpu_supports("avx512f");
+  double peak = 0;
+  int64_t rounds = std::max<int64_t>(12, (int64_t(60) << 16) / (queries * keys));
+  for (int64_t i = 0; i < rounds; ++i) {
+    peak = std::max(peak, measure_fma_peak(is_wide));
+    for (workload *load : {&whole, &causal, &window})
+      load->run();
+  }
+  double seconds = whole.best_seconds();
+  double speed = 4.0 * kHeads * queries * keys * kHeadSize / seconds;
+  std::printf("%-16s %5ld x %5ld  %9.1f us  %6.1f GFLOP/s  %5.1f %% of %.1f  causal %.3f  window of 256 %.3f\n",
+              target.c_str(), queries, keys, seconds * 1e6, speed * 1e-9, 100 * speed / peak, peak * 1e-9,
+              causal.best_seconds() / seconds, window.best_seconds() / seconds);
+}
+
+} // namespace
+} // namespace heddle::conformance
+
+int main(int argc, char **argv) {
+  using namespace heddle::conformance;
+  std::vector<std::string> targets(argv + 1, argv + argc);
+  if (targets.empty())
+    targets = runnable_targets();
+  for (const std::string &target : targets)
+    for (auto [queries, keys] : {std::pair(128, 128), {512, 512}, {2048, 2048}, {1, 2048}})
+      measure(target, queries, keys);
+  return 0;
+}
