@@ -57,10 +57,11 @@ void buildCodegenPipeline(OpPassManager &pm) {
   pm.addPass(arith::createArithExpandOpsPass());
   pm.addPass(createConvertVectorToLLVMPass());
   pm.addPass(createConvertMathToLLVMPass());
-  pm.addPass(createConvertSCFToCFPass());
-  // Strided metadata becomes affine arithmetic, and both must be gone before memref is.
+  // Strided metadata becomes affine arithmetic, and both must be gone before memref is. Before the branches of cf:
+  // this pass also erases unreachable blocks, and never ends where such blocks form a loop (MLIR 19).
   pm.addPass(memref::createExpandStridedMetadataPass());
   pm.addPass(createLowerAffinePass());
+  pm.addPass(createConvertSCFToCFPass());
   pm.addPass(createArithToLLVMConversionPass());
   pm.addPass(createFinalizeMemRefToLLVMConversionPass());
   ConvertFuncToLLVMPassOptions functions;
