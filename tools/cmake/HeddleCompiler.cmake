@@ -13,6 +13,9 @@ include(AddMLIR)
 add_library(heddle_mlir INTERFACE)
 target_include_directories(heddle_mlir SYSTEM INTERFACE ${MLIR_INCLUDE_DIRS} ${LLVM_INCLUDE_DIRS})
 target_link_libraries(heddle_mlir INTERFACE MLIR LLVM)
+# The packaged libraries are built with NDEBUG, and classes of theirs have other members without it: a pass's
+# statistics are tracked or not. Release has it anyway.
+target_compile_definitions(heddle_mlir INTERFACE $<$<NOT:$<CONFIG:Release>>:NDEBUG>)
 
 # The linker as a library, for the one room that links kernel images.
 add_library(heddle_lld INTERFACE)
