@@ -49,12 +49,46 @@ static FailureOr<ShapeExpr> inferLeftOver(ShapeAnalyzer &analyzer, nn::ReshapeOp
   return quotient;
 }
 
+/// True if |extent| comes from a host input: it may turn out to be 0 or -1.
+static bool isFromInput(ShapeExpr extent) { return extent && !extent.getConstant() && !extent.isNonNegative(); }
+
+/// Extents that the caller chooses when the program runs: a 0 copies, a -1 takes what is left, as selections.
+static LogicalResult inferRunTimeReshape(ShapeAnalyzer &analyzer, nn::ReshapeOp op, ShapeExpr total,
+                                         ArrayRef<ShapeExpr> extents) {
+  ShapeContext &context = analyzer.context;
+  ShapeExpr one = context.constant(1), zero = context.constant(0), minusOne = context.constant(-1);
+  ArrayRef<ShapeExpr> input = analyzer.getDims(op.getData());
+  ShapeExpr given = one, leftOverCount = zero;
+  ShapeExprs chosen; // 1 in the place of a -1
+  for (auto [i, extent] : llvm::enumerate(extents)) {
+    ShapeExpr isLeftOver = extent ? context.equal(extent, minusOne) : one;
+    ShapeExpr size = extent ? extent : one;
+    if (!op.getAllowzero() && i < input.size())
+      size = context.select(context.equal(size, zero), input[i], size);
+    chosen.push_back(context.select(isLeftOver, one, size));
+    given = context.mul(given, chosen.back());
+    leftOverCount = context.add(leftOverCount, isLeftOver);
+  }
+  ShapeExpr divisor = context.max(given, one);
+  ShapeExpr leftOver = context.floorDiv(total, divisor);
+  ShapeExprs dims;
+  for (auto [extent, size] : llvm::zip(extents, chosen))
+    dims.push_back(extent ? context.select(context.equal(extent, minusOne), leftOver, size) : leftOver);
+  if (failed(analyzer.require(op, rt::CheckKind::LessEqual, leftOverCount, one,
+                              "expects at most {b} extent of -1, got {a}")) ||
+      failed(analyzer.requireEqual(op, total, context.product(dims), "expects a shape of {a} elements, got {b}")))
+    return failure();
+  return analyzer.setDims(op.getOutput(), dims);
+}
+
 LogicalResult heddle::inferDims(ShapeAnalyzer &analyzer, nn::ReshapeOp op) {
   ShapeContext &context = analyzer.context;
   FailureOr<ShapeExprs> extents = readExtents(analyzer, op);
   if (failed(extents))
     return failure();
   ShapeExpr total = context.product(analyzer.getDims(op.getData()));
+  if (llvm::any_of(*extents, isFromInput))
+    return inferRunTimeReshape(analyzer, op, total, *extents);
   auto leftOver = llvm::find(*extents, ShapeExpr());
   if (leftOver == extents->end()) {
     if (failed(analyzer.requireEqual(op, total, context.product(*extents), "expects a shape of {a} elements, got {b}")))
