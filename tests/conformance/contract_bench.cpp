@@ -77,8 +77,9 @@ int main(int argc, char **argv) {
   std::vector<std::string> targets(argv + 1, argv + argc);
   if (targets.empty())
     targets = runnable_targets();
-  const product sizes[] = {{128, 384, 384},  {128, 1536, 384}, {128, 384, 1536},  {128, 768, 768}, {128, 3072, 768},
-                           {128, 768, 3072}, {1024, 384, 384}, {1024, 1536, 384}, {7, 768, 768},   {1, 768, 768}};
+  const product sizes[] = {{128, 384, 384},   {128, 1536, 384},  {128, 384, 1536}, {128, 768, 768},
+                           {128, 3072, 768},  {128, 768, 3072},  {1024, 384, 384}, {1024, 1536, 384},
+                           {128, 1024, 1024}, {128, 1024, 4096}, {7, 768, 768},    {1, 768, 768}};
   for (const std::string &target : targets)
     for (const product &size : sizes)
       measure(target, size);

@@ -60,8 +60,45 @@ TEST(Image, HasTheSameBytesInEveryRun) {
   EXPECT_EQ(first->image().addresses[0].first, "first");
 }
 
-TEST(Image, NamesTheLibraryCallThatAKernelMustNotMake) {
-  // An object that calls a function, as a libm call would show: assembled by hand from the smallest ELF file there is.
+TEST(Image, DoesNotDependOnTheNumberOfThreads) {
+  cpu::registerCpuTarget();
+  MLIRContext context;
+  context.loadDialect<kernel::KernelDialect>();
+  auto module = parseSourceString<ModuleOp>(kMaps, &context);
+  auto target = llvm::cantFail(parseTarget("cpu:x86-64-v4"));
+  PassManager pm(&context);
+  target->addSelectionPass(pm);
+  ASSERT_TRUE(module && succeeded(pm.run(*module)));
+  size_t calls = 0;
+  auto alone = target->compileKernels(*module, /*threads=*/1, [&](size_t done, size_t total) {
+    EXPECT_EQ(done, ++calls);
+    EXPECT_EQ(total, 3u);
+  });
+  auto together = target->compileKernels(*module, /*threads=*/3, nullptr);
+  ASSERT_TRUE(succeeded(alone) && succeeded(together));
+  EXPECT_EQ(calls, 3u);
+  EXPECT_EQ(alone->bytes, together->bytes);
+}
+
+TEST(Image, ReportsAKernelThatCannotBeCompiled) {
+  cpu::registerCpuTarget();
+  MLIRContext context;
+  context.loadDialect<kernel::KernelDialect>();
+  std::string text = kMaps;
+  text.replace(text.rfind("arith.mulf %e, %c"), std::string("arith.mulf %e, %c").size(), "math.cbrt %e     ");
+  auto module = parseSourceString<ModuleOp>(text, &context);
+  auto target = llvm::cantFail(parseTarget("cpu:x86-64-v3"));
+  PassManager pm(&context);
+  target->addSelectionPass(pm);
+  ASSERT_TRUE(module && succeeded(pm.run(*module)));
+  std::vector<std::string> messages;
+  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) { messages.push_back(diagnostic.str()); });
+  EXPECT_TRUE(failed(target->compileKernels(*module, /*threads=*/2, nullptr)));
+  ASSERT_EQ(messages.size(), 1u);
+  EXPECT_EQ(messages[0], "'math.cbrt' op has no expansion on this target");
+}
+
+TEST(Image, IsRefusedWhereAnObjectIsNone) {
   cpu::KernelObject broken{"broken", {'n', 'o', 'n', 'e'}};
   auto symbols = cpu::findUndefinedSymbols(broken);
   ASSERT_FALSE(symbols);

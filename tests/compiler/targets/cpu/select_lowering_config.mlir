@@ -42,6 +42,22 @@ kernel.func @takes_four_panels_else(
   kernel.return %r : tensor<?x64xf32>
 }
 
+// Four panels of this depth would fill the L2 cache.
+// CHECK-LABEL: kernel.func @takes_two_panels_where_they_are_deep
+// AVX512-SAME: column_vectors = 2 : i64
+// AVX512-SAME: row_tile = 8 : i64
+kernel.func @takes_two_panels_where_they_are_deep(
+    %x: tensor<?x4096xf32> {kernel.dims = array<i64: 0>}, %w: tensor<4x4096x16xf32>, %m: index)
+    -> (tensor<?x64xf32> {kernel.dims = array<i64: 0>}) {
+  %r = kernel.contract sizes(%m) bounds(affine_map<()[s0] -> (s0, 64, 4096)>)
+      ins(%x, %w : tensor<?x4096xf32>, tensor<4x4096x16xf32>)
+      attributes {indexing_maps = [#x, #packed, #y], packed_rhs = 64 : i64} epilogue {
+  ^bb0(%acc: f32):
+    kernel.yield %acc : f32
+  } : tensor<?x64xf32>
+  kernel.return %r : tensor<?x64xf32>
+}
+
 // CHECK-LABEL: kernel.func @takes_two_panels_for_columns_known_at_run_time
 // AVX2-SAME: column_vectors = 1 : i64
 // AVX512-SAME: column_vectors = 2 : i64
