@@ -45,10 +45,13 @@ AffineExpr KernelPlan::layOutAttention(AffineExpr depth) {
   attention.queries = reserve(attention.copyQuery ? depth * attention.getRowsPerItem() : none);
   attention.scores = reserve(keys * attention.rowTile);
   attention.outputs = reserve(attention.valueWidth * attention.getRowsPerItem());
-  attention.maxima = reserve(rows);
-  attention.sums = reserve(rows);
+  // A tile's rows are updated as a whole vector, which may end behind the last row.
+  attention.maxima = reserve(rows + kLanes);
+  attention.sums = reserve(rows + kLanes);
   attention.verdicts = reserve(rows);
-  attention.factors = reserve(getAffineConstantExpr(attention.rowTile, func.getContext()));
+  AffineExpr lanes = getAffineConstantExpr(kLanes, func.getContext());
+  attention.factors = reserve(lanes);
+  attention.tileSums = reserve(lanes * attention.rowTile);
   attention.groups = reserve(keys.ceilDiv(kLanes));
   return end;
 }

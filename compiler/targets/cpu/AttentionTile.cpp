@@ -10,12 +10,12 @@
 #include <limits>
 
 #include "compiler/targets/cpu/FloatMath.h"
-#include "compiler/targets/cpu/LaneReduction.h"
 #include "compiler/targets/cpu/RegionEmitter.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
@@ -191,52 +191,97 @@ void AttentionTile::storeScores(const KeyBlock &block, Value start, ArrayRef<Val
 // Softmax
 //===----------------------------------------------------------------------===//
 
-void AttentionTile::emitSoftmax(const Extent &extent) {
-  emitter.forLoop(emitter.index(0), emitter.index(count), 1, [&](Value row) { emitRowSoftmax(row, extent); });
+/// Merges the lanes of each of |rows| by |combine|; row r's result is lane r. All rows share the steps, and each goes
+/// through the same tree (lane i with i + 8, then i + 4, ...) whatever their number.
+static Value buildRowReduction(const AttentionItem &item, SmallVector<Value> rows,
+                               llvm::function_ref<Value(Value, Value)> combine) {
+  rows.resize(llvm::PowerOf2Ceil(rows.size()), rows.back());
+  for (int64_t lanes = kLanes; lanes > 1; lanes /= 2) {
+    // A vector holds kLanes / lanes rows side by side; halving their lanes makes room for as many of another one.
+    SmallVector<int64_t> low, high;
+    for (int64_t lane = 0; lane < kLanes; ++lane) {
+      int64_t row = lane / (lanes / 2), source = row * lanes + lane % (lanes / 2);
+      if (rows.size() == 1)
+        source %= kLanes;
+      low.push_back(source);
+      high.push_back(source + lanes / 2);
+    }
+    SmallVector<Value> merged;
+    for (size_t i = 0; i < rows.size(); i += 2) {
+      Value first = rows[i], second = rows[rows.size() == 1 ? i : i + 1];
+      merged.push_back(combine(item.b.create<vector::ShuffleOp>(item.loc, first, second, low),
+                               item.b.create<vector::ShuffleOp>(item.loc, first, second, high)));
+    }
+    rows = std::move(merged);
+  }
+  return rows.front();
 }
 
-void AttentionTile::emitRowSoftmax(Value row, const Extent &extent) {
-  FloatMath m(b, loc, item.vectorType), scalar(b, loc, b.getF32Type());
-  int64_t vectors = shape.columnVectors;
-  Value slot = emitter.add(firstSlot, row), scores = scoreAddress(row);
-  auto place = [&](Value key, int64_t j) { return emitter.add(emitter.add(scores, key), emitter.index(j * kLanes)); };
-  auto load = [&](Value key, int64_t j) {
-    return b.create<vector::LoadOp>(loc, item.vectorType, emitter.scratch, place(key, j)).getResult();
-  };
+void AttentionTile::updateState(AffineExpr start, llvm::function_ref<Value(Value before)> build) {
+  // Lanes of other rows keep what they hold.
+  Value place = item.place(start, firstSlot);
+  Value before = b.create<vector::LoadOp>(loc, item.vectorType, emitter.scratch, place);
+  Value own =
+      b.create<vector::ConstantMaskOp>(loc, VectorType::get({kLanes}, b.getI1Type()), b.getI64ArrayAttr({count}));
+  Value after = b.create<arith::SelectOp>(loc, own, build(before), before);
+  b.create<vector::StoreOp>(loc, after, emitter.scratch, place);
+}
 
-  // 1. The new maximum, and the factor it puts on everything so far.
-  SmallVector<Value> lowest(vectors, m.real(kLowest));
+void AttentionTile::emitSoftmax(const Extent &extent) {
+  FloatMath m(b, loc, item.vectorType);
+  // 1. The new maxima, and the factors they put on everything so far.
+  SmallVector<Value> lowest(count, m.real(kLowest));
   SmallVector<Value> maxima =
       emitter.forLoop(extent.low, extent.high, width, lowest, [&](Value key, ValueRange current) {
-        SmallVector<Value> next;
-        for (int64_t j = 0; j < vectors; ++j)
-          next.push_back(buildGreater(m, current[j], load(key, j)));
+        SmallVector<Value> next(current);
+        for (int64_t r = 0; r < count; ++r)
+          for (int64_t j = 0; j < shape.columnVectors; ++j)
+            next[r] = buildGreater(m, next[r], loadScores(emitter.index(r), key, j));
         return next;
       });
-  for (int64_t j = 1; j < vectors; ++j)
-    maxima[0] = buildGreater(m, maxima[0], maxima[j]);
-  Value before = item.loadFloat(shape.maxima, slot);
-  Value maximum = buildGreater(scalar, before, buildLaneReduction(emitter, kernel::Combiner::Maximum, maxima[0]));
-  Value factor = buildWeight(scalar, scalar.sub(before, maximum));
-  item.storeFloat(maximum, shape.maxima, slot);
-  item.storeFloat(factor, shape.factors, row);
+  Value maximum = buildRowReduction(item, maxima, [&](Value x, Value y) { return buildGreater(m, x, y); });
+  Value factor;
+  updateState(shape.maxima, [&](Value before) {
+    Value after = buildGreater(m, before, maximum);
+    factor = buildWeight(m, m.sub(before, after));
+    return after;
+  });
+  b.create<vector::StoreOp>(loc, factor, emitter.scratch, emitter.size(shape.factors));
 
-  // 2. Weights in place of scores, and their sum.
-  Value spread = emitter.broadcast(maximum, kLanes);
+  // 2. Weights in place of scores, and their sums.
+  emitter.forLoop(emitter.index(0), emitter.index(count), 1, [&](Value row) { emitRowWeights(row, extent); });
+  SmallVector<Value> sums;
+  for (int64_t r = 0; r < count; ++r)
+    sums.push_back(b.create<vector::LoadOp>(loc, item.vectorType, emitter.scratch,
+                                            item.place(shape.tileSums, emitter.index(r * kLanes))));
+  Value sum = buildRowReduction(item, sums, [&](Value x, Value y) { return m.add(x, y); });
+  updateState(shape.sums, [&](Value before) { return m.fma(before, factor, sum); });
+}
+
+Value AttentionTile::loadScores(Value row, Value key, int64_t vector) {
+  Value place = emitter.add(emitter.add(scoreAddress(row), key), emitter.index(vector * kLanes));
+  return b.create<vector::LoadOp>(loc, item.vectorType, emitter.scratch, place);
+}
+
+void AttentionTile::emitRowWeights(Value row, const Extent &extent) {
+  FloatMath m(b, loc, item.vectorType);
+  int64_t vectors = shape.columnVectors;
+  Value maximum = emitter.broadcast(item.loadFloat(shape.maxima, emitter.add(firstSlot, row)), kLanes);
   SmallVector<Value> zeros(vectors, emitter.zero(item.vectorType));
   SmallVector<Value> sums = emitter.forLoop(extent.low, extent.high, width, zeros, [&](Value key, ValueRange current) {
     SmallVector<Value> next;
     for (int64_t j = 0; j < vectors; ++j) {
-      Value weight = buildWeight(m, m.sub(load(key, j), spread));
-      b.create<vector::StoreOp>(loc, weight, emitter.scratch, place(key, j));
+      Value weight = buildWeight(m, m.sub(loadScores(row, key, j), maximum));
+      Value place = emitter.add(emitter.add(scoreAddress(row), key), emitter.index(j * kLanes));
+      b.create<vector::StoreOp>(loc, weight, emitter.scratch, place);
       next.push_back(m.add(current[j], weight));
     }
     return next;
   });
   for (int64_t j = 1; j < vectors; ++j)
     sums[0] = m.add(sums[0], sums[j]);
-  Value sum = buildLaneReduction(emitter, kernel::Combiner::Sum, sums[0]);
-  item.storeFloat(scalar.fma(item.loadFloat(shape.sums, slot), factor, sum), shape.sums, slot);
+  b.create<vector::StoreOp>(loc, sums[0], emitter.scratch,
+                            item.place(shape.tileSums, emitter.mul(row, emitter.index(kLanes))));
 }
 
 //===----------------------------------------------------------------------===//

@@ -41,7 +41,10 @@ private:
   void storeScores(const KeyBlock &block, mlir::Value start, llvm::ArrayRef<mlir::Value> dots, bool masked);
   mlir::Value emitScore(mlir::Value dot, const Lanes &lanes);
   void emitSoftmax(const Extent &extent);
-  void emitRowSoftmax(mlir::Value row, const Extent &extent);
+  void emitRowWeights(mlir::Value row, const Extent &extent);
+  mlir::Value loadScores(mlir::Value row, mlir::Value key, int64_t vector);
+  /// Replaces the numbers of the tile's rows in the state at |start|; lane r is row r.
+  void updateState(mlir::AffineExpr start, llvm::function_ref<mlir::Value(mlir::Value before)> build);
   void emitProduct(const KeyBlock &block, const Extent &extent);
   void emitColumns(const KeyBlock &block, mlir::Value low, mlir::Value high, mlir::Value column, int64_t vectors,
                    mlir::Value tailMask);
