@@ -5,7 +5,11 @@
 #ifndef HEDDLE_COMPILER_TRANSFORMS_FUSION_PASSES_H
 #define HEDDLE_COMPILER_TRANSFORMS_FUSION_PASSES_H
 
+#include "dialects/attn/AttnDialect.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
 
 namespace heddle::nn {

@@ -37,4 +37,44 @@ def FoldConstantsPass : Pass<"nn-fold-constants", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::heddle::nn::NnDialect"];
 }
 
+def RaiseSdpaPass : Pass<"attn-raise-sdpa", "::mlir::ModuleOp"> {
+  let summary = "Make one attn.sdpa of each attention that is spelled out in products and a softmax";
+  let description = [{
+    Anchored on a softmax over the last axis between two products. Query, key and value are followed through transposes,
+    reshapes, repeats and factors, all as linear indices over attention's loops, so every spelling of one layout becomes
+    the same index map; factors become the scale; all else that happens to a score is cloned into the score region in its
+    own order. Fills that are added or selected also make a mask region, which licenses skipping keys.
+
+        %kt = nn.transpose %k perm [0, 1, 3, 2] : (tensor<?x4x?x12xf32>) -> tensor<?x4x12x?xf32>
+        %qk = nn.matmul %q, %kt : (tensor<?x4x?x12xf32>, tensor<?x4x12x?xf32>) -> tensor<?x4x?x?xf32>
+        %scaled = nn.binary mul %qk, %scale : (tensor<?x4x?x?xf32>, tensor<f32>) -> tensor<?x4x?x?xf32>
+        %masked = nn.where %keep, %scaled, %lowest
+          : (tensor<?x1x1x?xi1>, tensor<?x4x?x?xf32>, tensor<f32>) -> tensor<?x4x?x?xf32>
+        %p = nn.softmax %masked {axis = 3 : i64} : (tensor<?x4x?x?xf32>) -> tensor<?x4x?x?xf32>
+        %y = nn.matmul %p, %v : (tensor<?x4x?x?xf32>, tensor<?x4x?x12xf32>) -> tensor<?x4x?x12xf32>
+      ==>
+        %y = attn.sdpa %q, %k, %v score_captures(%keep : tensor<?x1x1x?xi1>) mask_captures(%keep : tensor<?x1x1x?xi1>)
+          score {
+          ^bb0(%s: f32, %b: index, %n: index, %i: index, %j: index, %kept: i1):
+            %fill = arith.constant -1.000000e+09 : f32
+            %masked = arith.select %kept, %s, %fill : f32
+            attn.yield %masked : f32
+          } mask {
+          ^bb0(%b: index, %n: index, %i: index, %j: index, %kept: i1):
+            attn.yield %kept : i1
+          } {q_num_heads = 4 : i64, kv_num_heads = 4 : i64, scale = 2.500000e-01 : f32, ...}
+
+    A finite fill leaves rows without keys their literal value, `where(is_nan(p), 0, p)` behind a fill of -inf makes them
+    zero, and without it they are NaN. What isn't provably attention stays as it is.
+
+    Input invariant: shapes are inferred, constants folded.
+    Output IR: the module's `attn.report` lists each attention with its form, and each softmax that looks like one and
+    isn't, with the reason.
+  }];
+  let statistics = [Statistic<"numRaised", "num-raised", "Attentions made one op">,
+                    Statistic<"numRefused", "num-refused", "Softmaxes between products that stay as they are">];
+  let dependentDialects = ["::heddle::nn::NnDialect", "::heddle::attn::AttnDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::math::MathDialect"];
+}
+
 #endif // HEDDLE_COMPILER_TRANSFORMS_FUSION_PASSES_TD

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Writes what nn ops compute for one pair of query and key as arith and math ops of a score or mask region. Tensors as
+// large as the scores are never read: they are computed where the region is, from indices and captures.
+
+#ifndef HEDDLE_COMPILER_TRANSFORMS_FUSION_ELEMENTEMITTER_H
+#define HEDDLE_COMPILER_TRANSFORMS_FUSION_ELEMENTEMITTER_H
+
+#include "compiler/transforms/fusion/LoopIndex.h"
+#include "dialects/nn/NnOps.h"
+#include "mlir/IR/AffineMap.h"
+#include "mlir/IR/Builders.h"
+
+namespace heddle::attn {
+
+/// A value and where in it the element lies.
+struct Element {
+  mlir::Value tensor;
+  TensorIndex index;
+};
+
+/// Builds one region. It isn't part of the function until the op that takes it is made; what isn't taken is dropped.
+class ElementEmitter {
+public:
+  /// A region with arguments of |leading| types, then batch, query head, query and key.
+  ElementEmitter(KnownDims &dims, const LoopSpace &space, mlir::MLIRContext *context, mlir::TypeRange leading);
+
+  /// From here on, |element| is argument 0 of the region.
+  void bindScore(Element element) { score = std::move(element); }
+
+  /// The element of |tensor| at |index|; null where it can't be had, which is not final: a caller may capture a tensor
+  /// nearer to the scores.
+  mlir::Value emit(mlir::Value tensor, llvm::ArrayRef<LinearIndex> index);
+
+  /// Logical operations that keep regions free of what is known.
+  mlir::Value emitNot(mlir::Value a);
+  mlir::Value emitAnd(mlir::Value a, mlir::Value b);
+  bool isTrue(mlir::Value value) const;
+
+  /// |lhs| kind |rhs| for indices, true or false where the loops' bounds decide it; null where they aren't plain.
+  mlir::Value emitComparison(nn::CompareKind kind, const LinearIndex &lhs, const LinearIndex &rhs);
+
+  /// Ends the region, which thereby has no more than it needs.
+  void finish(mlir::Value yielded);
+
+  /// True where |tensor| is computed from the bound score.
+  bool holdsScore(mlir::Value tensor);
+
+  mlir::OpBuilder &getBuilder() { return builder; }
+  const LoopSpace &getSpace() const { return space; }
+  KnownDims &getDims() { return dims; }
+  mlir::Region &getRegion() { return region; }
+  llvm::ArrayRef<mlir::Value> getCaptures() const { return captures; }
+  llvm::ArrayRef<mlir::AffineMap> getCaptureMaps() const { return maps; }
+
+private:
+  mlir::Value emitUncached(mlir::Value tensor, llvm::ArrayRef<LinearIndex> index);
+  mlir::Value emitComputed(mlir::Value tensor, llvm::ArrayRef<LinearIndex> index);
+  mlir::Value emitElementwise(mlir::Operation *op, llvm::ArrayRef<LinearIndex> index);
+  mlir::Value emitCompareOp(nn::CompareOp op, llvm::ArrayRef<LinearIndex> index);
+  mlir::Value emitTrilu(nn::TriluOp op, llvm::ArrayRef<LinearIndex> index);
+  mlir::Value emitSplat(mlir::Value tensor);
+  mlir::Value emitIndex(const LinearIndex &index);
+  mlir::Value capture(mlir::Value tensor, llvm::ArrayRef<LinearIndex> index);
+  mlir::Value captureSource(mlir::Value tensor, llvm::ArrayRef<LinearIndex> index);
+  mlir::AffineExpr getAffine(const LinearIndex &index) const;
+  mlir::Value constant(mlir::TypedAttr value);
+
+  KnownDims &dims;
+  const LoopSpace &space;
+  mlir::Region region;
+  mlir::OpBuilder builder;
+  mlir::Location loc;
+  unsigned numLeading;
+  std::optional<Element> score;
+  llvm::SmallVector<mlir::Value> captures;
+  llvm::SmallVector<mlir::AffineMap> maps;
+  llvm::SmallVector<std::pair<Element, mlir::Value>> cache;
+  llvm::DenseMap<mlir::Value, bool> scoreHolders;
+};
+
+/// The element of an integer tensor as a linear expression of the loops, where it is one: ranges, sizes, sums.
+std::optional<LinearIndex> getLinearElement(const LoopSpace &space, KnownDims &dims, mlir::Value tensor,
+                                            llvm::ArrayRef<LinearIndex> index);
+
+/// Where |element| is read from: through views, and gathers at linear places. Nothing where it is computed or stored.
+std::optional<Element> getElementSource(const LoopSpace &space, KnownDims &dims, const Element &element);
+
+/// The one value that all elements of |tensor| have, as a float or integer attribute; null where they may differ.
+mlir::TypedAttr getSplat(mlir::Value tensor);
+
+/// True for ops whose result is of floats on the way from a product to its softmax: maps and views.
+bool isScoreStep(mlir::Operation *op);
+
+} // namespace heddle::attn
+
+#endif // HEDDLE_COMPILER_TRANSFORMS_FUSION_ELEMENTEMITTER_H

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// attn-raise-sdpa: finds attention around each softmax, makes it one op and reports what it found.
+
+#include "compiler/transforms/fusion/Passes.h"
+#include "compiler/transforms/fusion/SdpaBuilder.h"
+#include "dialects/nn/Locations.h"
+#include "mlir/Analysis/TopologicalSortUtils.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/Debug.h"
+
+#define DEBUG_TYPE "attn-raise-sdpa"
+
+using namespace mlir;
+
+namespace heddle::nn {
+
+#define GEN_PASS_DEF_RAISESDPAPASS
+#include "compiler/transforms/fusion/Passes.h.inc"
+
+namespace {
+
+using namespace heddle::attn;
+
+/// The model's node, or its kind where it has no name.
+StringAttr getNodeName(Operation *op) {
+  std::optional<OnnxNode> node = findOnnxNode(op->getLoc());
+  return StringAttr::get(op->getContext(), node && !node->name.empty() ? node->name : op->getName().getStringRef());
+}
+
+/// What the mask looks at: positions, a tensor that knows no query (padding), or both.
+StringRef getMaskClass(SdpaOp op) {
+  if (op.getMask().empty())
+    return op.getScoreCaptures().empty() ? "none" : "opaque";
+  Region &mask = op.getMask();
+  bool looksAtPositions = !mask.getArgument(kQuery).use_empty() || !mask.getArgument(kKey).use_empty();
+  bool looksAtTensors = mask.getNumArguments() > 4;
+  if (looksAtPositions)
+    return looksAtTensors ? "position+tensor" : "position";
+  return "tensor";
+}
+
+/// How queries and keys know where they are: rotated before the product, by a term of the score, or not here.
+StringRef getPositionScheme(SdpaOp op, bool hasBias) {
+  auto isRotated = [](Value value) {
+    auto sum = value.getDefiningOp<BinaryOp>();
+    return sum && sum.getKind() == BinaryKind::Add &&
+           llvm::all_of(sum->getOperands(), [](Value operand) {
+             auto product = operand.getDefiningOp<BinaryOp>();
+             return product && product.getKind() == BinaryKind::Mul;
+           });
+  };
+  if (isRotated(op.getQuery()))
+    return "rotary";
+  return hasBias ? "bias" : "none";
+}
+
+struct RaiseSdpaPass : impl::RaiseSdpaPassBase<RaiseSdpaPass> {
+  void runOnOperation() override {
+    for (func::FuncOp func : getOperation().getOps<func::FuncOp>())
+      if (!func.isDeclaration())
+        raise(func);
+    if (!report.empty())
+      getOperation()->setAttr("attn.report", ArrayAttr::get(&getContext(), report));
+  }
+
+private:
+  void raise(func::FuncOp func);
+  void raise(SoftmaxOp softmax, KnownDims &dims);
+  void addRaised(SdpaOp op, bool hasBias);
+  void addRefused(SoftmaxOp softmax, StringRef reason);
+
+  SmallVector<Attribute> report;
+};
+
+void RaiseSdpaPass::raise(func::FuncOp func) {
+  auto softmaxes = llvm::to_vector(func.getOps<SoftmaxOp>());
+  if (softmaxes.empty())
+    return;
+  // What has no shape before it runs is an error of the outliner, which needs it; here nothing is found.
+  ScopedDiagnosticHandler silence(&getContext(), [](Diagnostic &) { return success(); });
+  std::unique_ptr<ShapeAnalysis> analysis = ShapeAnalysis::create(func);
+  if (!analysis)
+    return;
+  KnownDims dims(*analysis);
+  for (SoftmaxOp softmax : softmaxes)
+    raise(softmax, dims);
+
+  // Only now: the analysis knows values by their address. Probabilities may be read before the output is.
+  Block &block = func.getBody().front();
+  sortTopologically(&block);
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+    if (isOpTriviallyDead(&op))
+      op.erase();
+}
+
+void RaiseSdpaPass::raise(SoftmaxOp softmax, KnownDims &dims) {
+  std::string reason;
+  std::optional<SoftmaxPattern> pattern = matchSoftmax(softmax, reason);
+  if (!pattern && reason.empty())
+    return;
+  std::optional<SdpaPlan> plan = pattern ? planSdpa(*pattern, dims, reason) : std::nullopt;
+  std::optional<SdpaRegions> regions = plan ? buildRegions(*pattern, *plan, dims, reason) : std::nullopt;
+  std::optional<SdpaOp> op = regions ? buildSdpa(*pattern, *plan, *regions, dims, reason) : std::nullopt;
+  if (!op)
+    return addRefused(softmax, reason);
+  addRaised(*op, regions->hasOpaqueBias);
+}
+
+void RaiseSdpaPass::addRaised(SdpaOp op, bool hasBias) {
+  Builder builder(&getContext());
+  report.push_back(builder.getDictionaryAttr(
+      {builder.getNamedAttr("node", getNodeName(op)), builder.getNamedAttr("heads", op.getQNumHeadsAttr()),
+       builder.getNamedAttr("kv_heads", op.getKvNumHeadsAttr()),
+       builder.getNamedAttr("mask", builder.getStringAttr(getMaskClass(op))),
+       builder.getNamedAttr("position", builder.getStringAttr(getPositionScheme(op, hasBias)))}));
+  ++numRaised;
+}
+
+void RaiseSdpaPass::addRefused(SoftmaxOp softmax, StringRef reason) {
+  LLVM_DEBUG(llvm::dbgs() << "not raised: " << reason << "\n");
+  Builder builder(&getContext());
+  report.push_back(builder.getDictionaryAttr({builder.getNamedAttr("node", getNodeName(softmax)),
+                                              builder.getNamedAttr("reason", builder.getStringAttr(reason))}));
+  ++numRefused;
+}
+
+} // namespace
+} // namespace heddle::nn
