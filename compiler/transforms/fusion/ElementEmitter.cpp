@@ -10,6 +10,7 @@
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/SaveAndRestore.h"
 
 using namespace mlir;
 using namespace heddle;
@@ -52,7 +53,8 @@ Value ElementEmitter::emit(Value tensor, ArrayRef<LinearIndex> index) {
     if (element.tensor == tensor && ArrayRef(element.index) == index)
       return scalar;
   Value scalar = emitUncached(tensor, index);
-  cache.emplace_back(Element{tensor, TensorIndex(index)}, scalar);
+  if (scalar)
+    cache.emplace_back(Element{tensor, TensorIndex(index)}, scalar);
   return scalar;
 }
 
@@ -80,6 +82,8 @@ Value ElementEmitter::emitUncached(Value tensor, ArrayRef<LinearIndex> index) {
     return nullptr;
   if (holdsScore(tensor))
     return emitComputed(tensor, index);
+  if (Value position = emitPosition(tensor, index))
+    return position;
   auto depends = [&](Loop loop) {
     return llvm::any_of(index, [&](const LinearIndex &entry) { return !entry.factors[loop].isConstant(0); });
   };
@@ -90,9 +94,19 @@ Value ElementEmitter::emitUncached(Value tensor, ArrayRef<LinearIndex> index) {
   return captureSource(tensor, index);
 }
 
+Value ElementEmitter::emitSource(Value tensor, ArrayRef<LinearIndex> index) {
+  std::optional<Element> source = getElementSource(space, dims, {tensor, TensorIndex(index)});
+  if (!source)
+    return nullptr;
+  // What is picked out of a larger tensor says nothing about that tensor's size.
+  bool picks = isa<nn::SliceOp, nn::SplitOp, nn::GatherOp, nn::GatherNdOp, nn::ConcatOp>(tensor.getDefiningOp());
+  llvm::SaveAndRestore<bool> restore(trustsSizes, trustsSizes && !picks);
+  return emit(source->tensor, source->index);
+}
+
 Value ElementEmitter::emitComputed(Value tensor, ArrayRef<LinearIndex> index) {
-  if (std::optional<Element> source = getElementSource(space, dims, {tensor, TensorIndex(index)}))
-    return emit(source->tensor, source->index);
+  if (Value scalar = emitSource(tensor, index))
+    return scalar;
   Operation *op = tensor.getDefiningOp();
   if (!op)
     return nullptr;
@@ -106,10 +120,8 @@ Value ElementEmitter::emitComputed(Value tensor, ArrayRef<LinearIndex> index) {
 
 /// Captures the tensor that |tensor| is a view of, or |tensor| where the view has no plain index.
 Value ElementEmitter::captureSource(Value tensor, ArrayRef<LinearIndex> index) {
-  if (std::optional<Element> source = getElementSource(space, dims, {tensor, TensorIndex(index)}))
-    if (Value scalar = emit(source->tensor, source->index))
-      return scalar;
-  return capture(tensor, index);
+  Value scalar = emitSource(tensor, index);
+  return scalar ? scalar : capture(tensor, index);
 }
 
 AffineExpr ElementEmitter::getAffine(const LinearIndex &index) const {
@@ -142,10 +154,11 @@ Value ElementEmitter::capture(Value tensor, ArrayRef<LinearIndex> index) {
   if (!type.isSignlessIntOrFloat())
     return nullptr;
   SmallVector<AffineExpr> exprs;
-  // Nothing may be read past the end of a tensor whose size only a run tells.
+  // Nothing may be read past the end of a tensor whose size only a run tells; where a capture's axis is one of
+  // attention's, the op itself asks for equal sizes, as the broadcast did that it stands for.
   for (auto [entry, extent] : llvm::zip_equal(index, dims.get(tensor))) {
-    AffineExpr expr = space.isWithin(entry, extent) ? getAffine(entry) : AffineExpr();
-    if (!expr)
+    AffineExpr expr = getAffine(entry);
+    if (!expr || !(space.isWithin(entry, extent) || (trustsSizes && isa<AffineDimExpr>(expr))))
       return nullptr;
     exprs.push_back(expr);
   }
@@ -202,6 +215,13 @@ Value ElementEmitter::emitIndex(const LinearIndex &index) {
     return builder.create<arith::MulIOp>(loc, lhs, rhs);
   };
   return build(expr);
+}
+
+/// An integer tensor of positions, as its own type; null where it is something else.
+Value ElementEmitter::emitPosition(Value tensor, ArrayRef<LinearIndex> index) {
+  std::optional<LinearIndex> linear = getLinearElement(space, dims, tensor, index);
+  Value position = linear ? emitIndex(*linear) : Value();
+  return position ? builder.create<arith::IndexCastOp>(loc, elementTypeOf(tensor), position).getResult() : Value();
 }
 
 static arith::CmpIPredicate getPredicate(nn::CompareKind kind) {
@@ -271,8 +291,8 @@ Value ElementEmitter::emitTrilu(nn::TriluOp op, ArrayRef<LinearIndex> index) {
 void ElementEmitter::finish(Value yielded) {
   builder.create<YieldOp>(loc, yielded);
   Block &block = region.front();
-  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block.without_terminator())))
-    if (op.use_empty())
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+    if (!isa<YieldOp>(op) && op.use_empty())
       op.erase();
   for (unsigned i = captures.size(); i-- > 0;) {
     unsigned argument = numLeading + 4 + i;

@@ -55,12 +55,14 @@ public:
 
 private:
   mlir::Value emitUncached(mlir::Value tensor, llvm::ArrayRef<LinearIndex> index);
+  mlir::Value emitSource(mlir::Value tensor, llvm::ArrayRef<LinearIndex> index);
   mlir::Value emitComputed(mlir::Value tensor, llvm::ArrayRef<LinearIndex> index);
   mlir::Value emitElementwise(mlir::Operation *op, llvm::ArrayRef<LinearIndex> index);
   mlir::Value emitCompareOp(nn::CompareOp op, llvm::ArrayRef<LinearIndex> index);
   mlir::Value emitTrilu(nn::TriluOp op, llvm::ArrayRef<LinearIndex> index);
   mlir::Value emitSplat(mlir::Value tensor);
   mlir::Value emitIndex(const LinearIndex &index);
+  mlir::Value emitPosition(mlir::Value tensor, llvm::ArrayRef<LinearIndex> index);
   mlir::Value capture(mlir::Value tensor, llvm::ArrayRef<LinearIndex> index);
   mlir::Value captureSource(mlir::Value tensor, llvm::ArrayRef<LinearIndex> index);
   mlir::AffineExpr getAffine(const LinearIndex &index) const;
@@ -72,6 +74,7 @@ private:
   mlir::OpBuilder builder;
   mlir::Location loc;
   unsigned numLeading;
+  bool trustsSizes = true; // sizes of a tensor that broadcasts onto the scores are theirs, or a run ends
   std::optional<Element> score;
   llvm::SmallVector<mlir::Value> captures;
   llvm::SmallVector<mlir::AffineMap> maps;
