@@ -243,8 +243,8 @@ def Kernel_AttentionOp : Kernel_Root<"attention"> {
     taken over the keys n < kv_len only. Inputs are query, key, value, then, with `has_kv_len`, an i64 tensor of
     lengths whose map depends on b alone, then the captures of both regions, whose maps don't depend on d and e. The
     region `score` takes (f32 score, captures...), already scaled, in natural logarithms, and yields f32; the region
-    `mask` takes (captures...) and yields i1. Both may use `kernel.index` of the loops 0 to 4. The scale is the attribute,
-    or with `has_scale_input` the first capture-like input after the lengths, a scalar, and no capture.
+    `mask` takes (captures...) and yields i1. Both may use `kernel.index` of the loops 0 to 4. The scale is the
+    attribute, or with `has_scale_input` the input after the lengths, a scalar.
 
     Rows that keep no key follow `fully_masked`: "literal" gives what the row would without the mask region, "zero"
     zeros, "nan" NaN (attn.sdpa has the exact rule). Further results, in this order: with `has_lse` the logarithm of
