@@ -327,8 +327,8 @@ private:
   attention_row score_row(kernel::AttentionOp op, int64_t keys) {
     using loops = kernel::AttentionOp;
     unsigned first = op.getFirstCapture(), inputs = op.getInputs().size();
-    double scale = op.getScale() ? op.getScale()->convertToDouble()
-                                 : elements(*op.getScaleInput(), *op.getScaleInput() + 1)[0].f;
+    double scale =
+        op.getScale() ? op.getScale()->convertToDouble() : elements(*op.getScaleInput(), *op.getScaleInput() + 1)[0].f;
     attention_row row;
     for (dims_[loops::Key] = 0; dims_[loops::Key] < keys; ++dims_[loops::Key]) {
       double dot = 0;

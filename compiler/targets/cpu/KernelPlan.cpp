@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Plans of the roots (attention: AttentionPlan.cpp). Items are cut so that one is a few microseconds of work at most and any split over threads
-// gives the same bits: no item shares an accumulator with another.
+// Plans of the roots (attention: AttentionPlan.cpp). Items are cut so that one is a few microseconds of work at most
+// and any split over threads gives the same bits: no item shares an accumulator with another.
 
 #include "compiler/targets/cpu/KernelPlan.h"
 

@@ -182,6 +182,17 @@ Value RegionEmitter::checkIndex(Value index, Value extent, int64_t site, Value &
   return b.create<arith::IndexCastOp>(loc, withShapeOf(b.getIndexType(), index.getType()), position);
 }
 
+Value RegionEmitter::loadGuarded(Value memory, Type elementType, Value address, Value valid) {
+  OpBuilder &b = emitter.b;
+  auto guarded = b.create<scf::IfOp>(emitter.loc, elementType, valid, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(guarded.thenBlock());
+  b.create<scf::YieldOp>(emitter.loc, emitter.loadScalar(memory, elementType, address));
+  b.setInsertionPointToStart(guarded.elseBlock());
+  b.create<scf::YieldOp>(emitter.loc, emitter.zero(elementType));
+  return guarded.getResult(0);
+}
+
 Value RegionEmitter::emitGather(kernel::GatherOp op) {
   OpBuilder &b = emitter.b;
   Location loc = emitter.loc;
@@ -234,15 +245,7 @@ Value RegionEmitter::emitGather(kernel::GatherOp op) {
   }
   if (counting)
     return emitter.loadUnit(memory, elementType, emitter.add(uniform, counting), access);
-  if (!valid)
-    return emitter.loadScalar(memory, elementType, uniform);
-  auto guarded = b.create<scf::IfOp>(loc, elementType, valid, /*withElseRegion=*/true);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(guarded.thenBlock());
-  b.create<scf::YieldOp>(loc, emitter.loadScalar(memory, elementType, uniform));
-  b.setInsertionPointToStart(guarded.elseBlock());
-  b.create<scf::YieldOp>(loc, emitter.zero(elementType));
-  return guarded.getResult(0);
+  return valid ? loadGuarded(memory, elementType, uniform, valid) : emitter.loadScalar(memory, elementType, uniform);
 }
 
 //===----------------------------------------------------------------------===//

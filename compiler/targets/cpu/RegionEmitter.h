@@ -31,6 +31,8 @@ private:
   mlir::Value emitElementwise(mlir::Operation *op, llvm::ArrayRef<mlir::Value> operands);
   mlir::Value emitIndex(kernel::IndexOp op);
   mlir::Value emitGather(kernel::GatherOp op);
+  /// The element at |address| where |valid| (i1) holds, else 0.
+  mlir::Value loadGuarded(mlir::Value memory, mlir::Type elementType, mlir::Value address, mlir::Value valid);
   mlir::Value emitDivision(mlir::Operation *op, mlir::Value left, mlir::Value right);
   mlir::Value emitFloatToInteger(mlir::Operation *op, mlir::Value value);
   /// |index| as a trusted value of type index; |valid| becomes i1, or a vector of it, that says where it is inside.
