@@ -18,28 +18,40 @@ namespace {
 using shapes = std::vector<std::vector<int64_t>>;
 using inputs = std::vector<host_tensor>;
 
-/// Compares the kernel with the interpreter, whole and item by item, on inputs that |change| may alter.
-void check_attention(const attention_text &text, const shapes &sizes_list,
-                     const std::function<void(inputs &, const std::vector<int64_t> &)> &change = nullptr) {
+using change = std::function<void(inputs &, const std::vector<int64_t> &)>;
+
+/// Compares the kernel with the interpreter, whole and item by item, on random inputs after each of |changes|.
+void check_attention(const attention_text &text, const shapes &sizes_list, const std::vector<change> &changes = {}) {
   for (const std::string &target : runnable_targets()) {
     auto module = kernel_module::compile(text.build(), target);
     ASSERT_TRUE(module);
     unsigned seed = 1;
-    for (const std::vector<int64_t> &sizes : sizes_list) {
+    auto check = [&](const std::vector<int64_t> &sizes, const change *apply) {
       std::string where = target + " with sizes";
       for (int64_t size : sizes)
         where += " " + std::to_string(size);
       inputs values = random_inputs(module->func("attention"), sizes, seed++);
-      if (change)
-        change(values, sizes);
+      if (apply)
+        (*apply)(values, sizes);
       kernel_result expected = interpret(module->func("attention"), values, sizes);
       kernel_result whole = module->run("attention", values, sizes);
       expect_near(whole, expected, 6e-6, where);
       kernel_result single = module->run("attention", values, sizes, 1);
       for (size_t i = 0; i < whole.outputs.size(); ++i)
         EXPECT_EQ(whole.outputs[i].bytes, single.outputs[i].bytes) << where << ": items depend on each other";
+    };
+    for (const std::vector<int64_t> &sizes : sizes_list) {
+      if (changes.empty())
+        check(sizes, nullptr);
+      for (const change &apply : changes)
+        check(sizes, &apply);
     }
   }
+}
+
+/// A kernel of one small head, where the mask is what matters.
+attention_text make_small(const std::string &mask, const std::string &rule = "literal") {
+  return {.key_heads = 1, .head_size = 8, .value_size = 8, .mask = mask, .fully_masked = rule};
 }
 
 const shapes kSmall = {{1, 1, 1}, {2, 3, 17}, {1, 7, 64}, {1, 13, 65}, {0, 4, 4}, {1, 0, 5}};
@@ -50,17 +62,16 @@ const shapes kSmall = {{1, 1, 1}, {2, 3, 17}, {1, 7, 64}, {1, 13, 65}, {0, 4, 4}
 
 TEST(Attention, TakesAnyHeadSize) {
   for (auto [head_size, value_size] :
-       {std::pair(4, 4), {20, 20}, {32, 33}, {33, 32}, {64, 64}, {80, 80}, {128, 1}, {1, 128}})
+       {std::pair(4, 4), {20, 20}, {32, 33}, {33, 32}, {64, 64}, {80, 80}, {128, 128}, {1, 1}})
     check_attention({.key_heads = 1, .head_size = head_size, .value_size = value_size}, {{1, 1, 1}, {1, 7, 70}});
 }
 
 TEST(Attention, WalksOverManyBlocksOfKeys) {
-  check_attention({.key_heads = 1, .head_size = 16, .value_size = 16}, {{1, 130, 256}, {1, 5, 257}, {1, 66, 700}});
+  check_attention(make_small(""), {{1, 130, 256}, {1, 5, 257}, {1, 66, 700}});
 }
 
 TEST(Attention, SharesKeysWithinAGroup) {
-  for (int64_t group : {2, 3, 5})
-    check_attention({.key_heads = 2, .group = group, .head_size = 16, .value_size = 20, .mask = kCausal}, kSmall);
+  check_attention({.key_heads = 2, .group = 5, .head_size = 16, .value_size = 20, .mask = kCausal}, kSmall);
   check_attention({.key_heads = 1, .group = 3, .head_size = 8, .value_size = 8, .mask = kCausal}, {{1, 90, 300}});
 }
 
@@ -80,8 +91,7 @@ TEST(Attention, TakesTheScaleAsAnInput) { check_attention({.scale_input = true},
 TEST(Attention, SkipsWhatTheMaskHides) {
   for (const char *mask : {kCausal, kWindow})
     for (const char *rule : {"literal", "zero"})
-      check_attention({.key_heads = 1, .head_size = 16, .value_size = 16, .mask = mask, .fully_masked = rule},
-                      {{1, 40, 40}, {1, 300, 300}, {1, 9, 300}, {1, 300, 70}});
+      check_attention(make_small(mask, rule), {{1, 40, 40}, {1, 300, 300}, {1, 9, 300}, {1, 300, 70}});
 }
 
 /// Only every third key, in blocks of 96 queries and keys.
@@ -98,25 +108,24 @@ constexpr char kDilatedBlocks[] = R"(%three = arith.constant 3 : index
     %either = arith.ori %same, %late : i1
     %keep = arith.andi %third, %either : i1)";
 
-TEST(Attention, LeavesHolesBetweenGroupsOfKeys) {
-  check_attention({.key_heads = 1, .head_size = 16, .value_size = 16, .mask = kDilatedBlocks}, {{1, 200, 400}});
-}
+TEST(Attention, LeavesHolesBetweenGroupsOfKeys) { check_attention(make_small(kDilatedBlocks), {{1, 200, 400}}); }
 
 const attention_capture kPadding = {"tensor<?x?xi1>", "0, 2", "b, n", "i1"};
 
 TEST(Attention, ReadsPaddingMasks) {
-  attention_text text{.captures = {kPadding}, .mask = "%keep = arith.andi %c0, %c0 : i1"};
+  attention_text text = make_small("%keep = arith.andi %c0, %c0 : i1");
+  text.captures = {kPadding};
   check_attention(text, {{2, 3, 17}, {3, 20, 300}, {1, 1, 1}});
   text.mask = "%past = arith.cmpi ule, %n, %m : index\n    %keep = arith.andi %c0, %past : i1";
-  check_attention(text, {{2, 40, 40}, {1, 300, 300}});
   // Whole groups of padding on either side, and batches of nothing but padding.
   for (const char *rule : {"literal", "zero", "nan"}) {
     text.fully_masked = rule;
-    check_attention(text, {{3, 200, 300}}, [](inputs &values, const std::vector<int64_t> &sizes) {
+    change sides = [](inputs &values, const std::vector<int64_t> &sizes) {
       for (int64_t b = 0; b < sizes[0]; ++b)
         for (int64_t n = 0; n < sizes[2]; ++n)
           values[3].set_int(b * sizes[2] + n, b == 0 ? n < 100 : b == 1 ? n >= 150 : 0);
-    });
+    };
+    check_attention(text, {{3, 200, 300}}, {sides});
   }
 }
 
@@ -128,7 +137,8 @@ TEST(Attention, ReadsMasksPerQueryAndHead) {
 TEST(Attention, TakesBoundsFromCapturesOfABatch) {
   // Keys from the batch's offset on, as many as its window says.
   attention_capture window = {"tensor<?xi64>", "0", "b", "i64"}, offset = {"tensor<?xi32>", "0", "b", "i32"};
-  attention_text text{.captures = {window, offset}, .fully_masked = "zero"};
+  attention_text text = make_small("", "zero");
+  text.captures = {window, offset};
   text.mask = R"(%ni = arith.index_cast %n : index to i64
     %mi = arith.index_cast %m : index to i64
     %o = arith.extsi %c1 : i32 to i64
@@ -137,12 +147,13 @@ TEST(Attention, TakesBoundsFromCapturesOfABatch) {
     %low = arith.subi %p, %c0 : i64
     %near = arith.cmpi sgt, %ni, %low : i64
     %keep = arith.andi %past, %near : i1)";
-  check_attention(text, {{4, 30, 200}, {4, 300, 300}}, [](inputs &values, const std::vector<int64_t> &sizes) {
+  change bounds = [](inputs &values, const std::vector<int64_t> &sizes) {
     const int64_t windows[] = {40, std::numeric_limits<int64_t>::max(), std::numeric_limits<int64_t>::min() + 1000, 0};
     const int64_t offsets[] = {100, 0, -5, 3};
     for (int64_t b = 0; b < sizes[0]; ++b)
       values[3].set_int(b, windows[b]), values[4].set_int(b, offsets[b]);
-  });
+  };
+  check_attention(text, {{4, 30, 200}, {4, 300, 300}}, {bounds});
 }
 
 TEST(Attention, AddsBiases) {
@@ -166,15 +177,17 @@ TEST(Attention, CapsScoresBeforeTheMask) {
 TEST(Attention, FollowsTheRuleOfRowsWithoutKeys) {
   attention_capture keys = {"tensor<?x?xi1>", "1, 2", "m, n", "i1"};
   for (const char *rule : {"literal", "zero", "nan"}) {
-    attention_text text{.captures = {keys}, .mask = "%keep = arith.andi %c0, %c0 : i1", .fully_masked = rule};
+    attention_text text = make_small("%keep = arith.andi %c0, %c0 : i1", rule);
+    text.captures = {keys};
     text.lse = text.probabilities = true;
-    check_attention(text, {{1, 9, 40}, {1, 20, 300}}, [](inputs &values, const std::vector<int64_t> &sizes) {
+    change empty = [](inputs &values, const std::vector<int64_t> &sizes) {
       for (int64_t m = 0; m < sizes[1]; m += 3)
         for (int64_t n = 0; n < sizes[2]; ++n)
           values[3].set_int(m * sizes[2] + n, 0);
-    });
+    };
+    check_attention(text, {{1, 9, 40}, {1, 20, 300}}, {empty});
     // Rows that come too late for their window.
-    check_attention({.mask = kWindow, .fully_masked = rule, .lse = true}, {{1, 100, 33}});
+    check_attention(make_small(kWindow, rule), {{1, 100, 33}});
   }
 }
 
@@ -185,15 +198,16 @@ TEST(Attention, GivesWeightsAndTheirLogarithm) {
 }
 
 TEST(Attention, ReadsNoKeyBehindItsLength) {
-  for (const char *rule : {"literal", "zero", "nan"})
-    for (const char *mask : {"", kCausal}) {
-      attention_text text{.mask = mask, .fully_masked = rule, .kv_len = true, .lse = true, .probabilities = true};
-      check_attention(text, {{6, 20, 300}}, [](inputs &values, const std::vector<int64_t> &sizes) {
-        const int64_t lengths[] = {0, 1, 64, 257, 1000, -4};
-        for (int64_t b = 0; b < sizes[0]; ++b)
-          values[3].set_int(b, lengths[b]);
-      });
-    }
+  change lengths = [](inputs &values, const std::vector<int64_t> &sizes) {
+    const int64_t numbers[] = {0, 1, 64, 257, 1000, -4};
+    for (int64_t b = 0; b < sizes[0]; ++b)
+      values[3].set_int(b, numbers[b]);
+  };
+  for (auto [mask, rule] : {std::pair("", "literal"), {"", "nan"}, {kCausal, "literal"}, {kCausal, "zero"}}) {
+    attention_text text = make_small(mask, rule);
+    text.kv_len = text.lse = text.probabilities = true;
+    check_attention(text, {{6, 20, 300}}, {lengths});
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -202,24 +216,29 @@ TEST(Attention, ReadsNoKeyBehindItsLength) {
 
 TEST(Attention, AddsFillsOfAnySize) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  attention_capture bias = {"tensor<?x?xf32>", "0, 2", "b, n", "f32"};
-  attention_text text{.captures = {bias}, .score = "%score = arith.addf %s, %c0 : f32", .lse = true};
+  attention_text text = make_small("");
+  text.captures = {{"tensor<?x?xf32>", "0, 2", "b, n", "f32"}};
+  text.score = "%score = arith.addf %s, %c0 : f32";
+  text.lse = true;
+  std::vector<change> fills;
   for (double fill : {-kInfinity, -double(std::numeric_limits<float>::max()), -1e9, -1e4})
-    check_attention(text, {{3, 5, 33}, {3, 20, 300}}, [&](inputs &values, const std::vector<int64_t> &sizes) {
+    fills.push_back([fill](inputs &values, const std::vector<int64_t> &sizes) {
       // A batch of nothing but fill only where the fill swallows the score in double precision too.
       for (int64_t b = 0; b < sizes[0]; ++b)
         for (int64_t n = 0; n < sizes[2]; ++n)
           values[3].set_float(b * sizes[2] + n, n % 3 == b || (b == 2 && fill < -1e30) ? fill : 0.0);
     });
+  check_attention(text, {{3, 5, 33}, {3, 20, 300}}, fills);
 }
 
 TEST(Attention, PropagatesWhatIsNotANumber) {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity(), kNaN = NAN;
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  std::vector<change> values;
+  for (unsigned tensor : {0, 1, 2})
+    for (double value : {double(NAN), kInfinity, -kInfinity})
+      values.push_back([=](inputs &tensors, const std::vector<int64_t> &) { tensors[tensor].set_float(17, value); });
   for (const char *mask : {"", kCausal})
-    for (unsigned tensor : {0, 1, 2})
-      for (double value : {kNaN, kInfinity, -kInfinity})
-        check_attention({.key_heads = 1, .head_size = 4, .value_size = 4, .mask = mask}, {{1, 20, 20}, {1, 9, 300}},
-                        [&](inputs &values, const std::vector<int64_t> &) { values[tensor].set_float(17, value); });
+    check_attention(make_small(mask), {{1, 20, 20}, {1, 9, 300}}, values);
 }
 
 } // namespace
