@@ -261,7 +261,8 @@ private:
       for (auto [i, attr] : llvm::enumerate(op.getCombiners().getAsRange<kernel::CombinerAttr>())) {
         Region &stage = op.getStages()[i];
         scalar sum = neutral(attr.getValue(), stage.front().getTerminator()->getOperand(0).getType());
-        for_each({row}, [&] { sum = combine(attr.getValue(), sum, body(stage, with_stats())[0]); });
+        kernel::Combiner combiner = attr.getValue();
+        for_each({row}, [&] { sum = combine(combiner, sum, body(stage, with_stats())[0]); });
         stats.push_back(sum);
       }
       for_each({row}, [&] { write(body(op.getFinish(), with_stats())); });
