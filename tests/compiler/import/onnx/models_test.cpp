@@ -28,11 +28,11 @@ using testing::HasSubstr;
 /// Every op carries its node and the names of its results; nothing but nn is there.
 void checkForm(const Import &import) {
   import.main().walk([](mlir::Operation *op) {
-    if (isa<mlir::func::FuncOp, mlir::func::ReturnOp>(op))
+    if (llvm::isa<mlir::func::FuncOp, mlir::func::ReturnOp>(op))
       return;
     EXPECT_EQ(op->getDialect()->getNamespace(), "nn");
     bool isNode = nn::findOnnxNode(op->getLoc()).has_value();
-    EXPECT_TRUE(isNode || isa<nn::ConstantOp>(op)) << op->getName().getStringRef().str();
+    EXPECT_TRUE(isNode || llvm::isa<nn::ConstantOp>(op)) << op->getName().getStringRef().str();
   });
 }
 

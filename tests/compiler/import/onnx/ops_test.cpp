@@ -41,7 +41,7 @@ std::string ops(const ModelBuilder &builder) {
     return text;
   import.main().walk([&](mlir::Operation *op) {
     op->removeAttr("nn.outputs");
-    if (isa<nn::ConstantOp, mlir::func::FuncOp, mlir::func::ReturnOp>(op))
+    if (llvm::isa<nn::ConstantOp, mlir::func::FuncOp, mlir::func::ReturnOp>(op))
       return;
     llvm::raw_string_ostream os(text);
     op->print(os, mlir::OpPrintingFlags().useLocalScope());

@@ -130,7 +130,7 @@ TEST(Storage, DecodesLargeTypedIntegersIntoAResource) {
   Import import = builder.import();
   ASSERT_TRUE(import.module) << import.errors.str();
   nn::ConstantOp constant = *import.main().getOps<nn::ConstantOp>().begin();
-  EXPECT_TRUE(isa<mlir::DenseResourceElementsAttr>(constant.getValue()));
+  EXPECT_TRUE(llvm::isa<mlir::DenseResourceElementsAttr>(constant.getValue()));
   auto data = nn::ConstantData::get(constant);
   ASSERT_TRUE(succeeded(data));
   EXPECT_EQ(data->getInt(0), -500);
