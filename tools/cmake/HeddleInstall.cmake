@@ -8,6 +8,6 @@ install(TARGETS heddle RUNTIME COMPONENT runtime)
 install(TARGETS heddle-runtime-shared LIBRARY COMPONENT runtime)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/runtime/include/heddle TYPE INCLUDE COMPONENT runtime
   FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
-if(TARGET heddle-compiler-driver)
+if(HEDDLE_BUILD_COMPILER)
   install(TARGETS heddle-compiler-driver LIBRARY COMPONENT compiler)
 endif()

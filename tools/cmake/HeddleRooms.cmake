@@ -2,29 +2,6 @@
 #
 # The helpers that a room's CMakeLists.txt is written with; README.md beside this file shows each in use.
 
-# Adds the named sub-directories, in order.
-function(heddle_add_rooms)
-  foreach(room IN LISTS ARGN)
-    # A room joins the build when its CMakeLists.txt appears.
-    if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${room}/CMakeLists.txt)
-      add_subdirectory(${room})
-    endif()
-  endforeach()
-endfunction()
-
-# Leaves out sources that don't exist yet.
-macro(heddle_existing_sources)
-  foreach(source IN LISTS ARG_SOURCES)
-    if(NOT source MATCHES "^([$]<|/)" AND NOT EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${source})
-      message(WARNING "source to come: ${CMAKE_CURRENT_SOURCE_DIR}/${source}")
-      list(REMOVE_ITEM ARG_SOURCES ${source})
-    endif()
-  endforeach()
-  if(NOT ARG_SOURCES)
-    set(ARG_SOURCES ${PROJECT_SOURCE_DIR}/tools/cmake/pch.cpp)
-  endif()
-endmacro()
-
 # heddle_tablegen(TARGET TD OUTPUT GENERATOR...): one generated file. Repeated calls add to the same TARGET, which
 # every library that includes the file names in its DEPENDS.
 function(heddle_tablegen target td output)
@@ -74,7 +51,6 @@ endfunction()
 # tablegen targets; those of linked libraries come with them.
 function(heddle_add_compiler_library name)
   cmake_parse_arguments(ARG "SHARED" "" "SOURCES;LINK;DEPENDS" ${ARGN})
-  heddle_existing_sources()
   heddle_library_kind(kind ${ARG_SHARED})
   add_library(${name} ${kind} ${ARG_SOURCES})
   # What archives define stays inside: nobody binds to the compiler's C++ symbols by accident.
@@ -89,7 +65,6 @@ endfunction()
 # heddle_add_runtime_library(NAME [SHARED] SOURCES... [LINK...]): runtime code, without LLVM or exceptions.
 function(heddle_add_runtime_library name)
   cmake_parse_arguments(ARG "SHARED" "" "SOURCES;LINK" ${ARGN})
-  heddle_existing_sources()
   heddle_library_kind(kind ${ARG_SHARED})
   add_library(${name} ${kind} ${ARG_SOURCES})
   # Private: a compiler room that links the runtime keeps its own flags, which the precompiled header needs.
@@ -99,7 +74,6 @@ endfunction()
 # heddle_add_tool(NAME [COMPILER] [EXCEPTIONS] SOURCES... [LINK...]): a program in <build>/bin.
 function(heddle_add_tool name)
   cmake_parse_arguments(ARG "COMPILER;EXCEPTIONS" "" "SOURCES;LINK" ${ARGN})
-  heddle_existing_sources()
   add_executable(${name} ${ARG_SOURCES})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin
     HEDDLE_EXCEPTIONS ${ARG_EXCEPTIONS})

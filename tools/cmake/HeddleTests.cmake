@@ -10,7 +10,6 @@ find_program(HEDDLE_PYTHON python3 HINTS ${PROJECT_SOURCE_DIR}/build/python/bin 
 # ctest in the build root. HEDDLE_SOURCE_DIR and HEDDLE_SHARED_DIR in its environment lead to files it reads.
 function(heddle_add_test name)
   cmake_parse_arguments(ARG "COMPILER" "" "SOURCES;LINK" ${ARGN})
-  heddle_existing_sources()
   add_executable(${name} ${ARG_SOURCES})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/bin)
   heddle_set_kind(${name} ${ARG_COMPILER})
