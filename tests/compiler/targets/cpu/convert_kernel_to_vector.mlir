@@ -130,3 +130,76 @@ kernel.func @reduces_a_row(%x: tensor<8x128xf32>) -> tensor<8xf32> {
   } : tensor<8xf32>
   kernel.return %r : tensor<8xf32>
 }
+
+// -----
+
+// Each group of 64 keys is classified by its bounds, for the item before packing and for each tile; the first accepts
+// the last query's keys. Then 16 accumulators by packed keys, the mask where the group is PARTIAL, weights, and 16
+// accumulators by the values in place.
+// CHECK-DAG: #[[GRID:.*]] = affine_map<()[s0] -> ({{.*}}s0 ceildiv 128{{.*}})>
+// CHECK-LABEL: func.func @skips_what_no_query_sees
+// CHECK-SAME: cpu.grid = #[[GRID]]
+// CHECK: %[[SEEN:.*]] = arith.cmpi sle, %{{.*}}, %{{.*}} : index
+// CHECK: arith.select %[[SEEN]], %{{.*}}, %{{.*}} : f32
+// CHECK: scf.if %[[SEEN]] {
+// CHECK-COUNT-64: vector.shuffle
+// CHECK: %[[MAY:.*]] = arith.cmpi sle
+// CHECK-NEXT: %[[FULL:.*]] = arith.cmpi sle
+// CHECK: %[[PACKED:.*]] = arith.cmpf une
+// CHECK: %[[ACTIVE:.*]] = arith.andi %[[MAY]], %[[PACKED]] : i1
+// CHECK: scf.if %[[ACTIVE]] {
+// CHECK:   scf.for {{.*}} -> (vector<16xf32>, vector<16xf32>
+// CHECK-COUNT-16: math.fma
+// CHECK:   %[[WHOLE:.*]] = arith.cmpi ule
+// CHECK:   %[[CLEAN:.*]] = arith.andi %[[WHOLE]], %[[FULL]] : i1
+// CHECK:   scf.if %[[CLEAN]] {
+// CHECK-NOT: vector.create_mask
+// CHECK:   } else {
+// CHECK:     vector.create_mask
+// CHECK:     arith.cmpi ule, %{{.*}} : vector<16xindex>
+// CHECK:     arith.select
+#qmap = affine_map<(b, g, r, m, n, d, e)[s0] -> (m, g, d)>
+#kmap = affine_map<(b, g, r, m, n, d, e)[s0] -> (n, g, d)>
+#vmap = affine_map<(b, g, r, m, n, d, e)[s0] -> (n, g, e)>
+#omap = affine_map<(b, g, r, m, n, d, e)[s0] -> (m, g, e)>
+kernel.func @skips_what_no_query_sees(
+    %q: tensor<?x12x64xf32> {kernel.dims = array<i64: 0>}, %k: tensor<?x12x64xf32> {kernel.dims = array<i64: 0>},
+    %v: tensor<?x12x64xf32> {kernel.dims = array<i64: 0>}, %s: index)
+    -> (tensor<?x12x64xf32> {kernel.dims = array<i64: 0>}) {
+  %o = kernel.attention sizes(%s) bounds(affine_map<()[s0] -> (1, 12, 1, s0, s0, 64, 64)>)
+      ins(%q, %k, %v : tensor<?x12x64xf32>, tensor<?x12x64xf32>, tensor<?x12x64xf32>)
+      attributes {indexing_maps = [#qmap, #kmap, #vmap, #omap], scale = 0.125 : f32, fully_masked = "zero"} score {
+  ^bb0(%x: f32):
+    kernel.yield %x : f32
+  } mask {
+    %m = kernel.index 3
+    %n = kernel.index 4
+    %seen = arith.cmpi ule, %n, %m : index
+    kernel.yield %seen : i1
+  } : tensor<?x12x64xf32>
+  kernel.return %o : tensor<?x12x64xf32>
+}
+
+// -----
+
+// Without a mask nothing is tested, and 40 keys of one block leave no row to be scanned for kept ones.
+// CHECK-LABEL: func.func @tests_nothing_without_a_mask
+// CHECK-NOT: vector<16xindex>
+// CHECK: return
+#qmap = affine_map<(b, g, r, m, n, d, e) -> (m, d)>
+#kmap = affine_map<(b, g, r, m, n, d, e) -> (n, d)>
+#vmap = affine_map<(b, g, r, m, n, d, e) -> (n, e)>
+#omap = affine_map<(b, g, r, m, n, d, e) -> (m, e)>
+kernel.func @tests_nothing_without_a_mask(%q: tensor<4x16xf32>, %k: tensor<40x16xf32>, %v: tensor<40x16xf32>)
+    -> tensor<4x16xf32> {
+  %o = kernel.attention bounds(affine_map<() -> (1, 1, 1, 4, 40, 16, 16)>)
+      ins(%q, %k, %v : tensor<4x16xf32>, tensor<40x16xf32>, tensor<40x16xf32>)
+      attributes {indexing_maps = [#qmap, #kmap, #vmap, #omap], scale = 0.25 : f32, fully_masked = "literal"} score {
+  ^bb0(%x: f32):
+    kernel.yield %x : f32
+  } mask {
+    %true = arith.constant true
+    kernel.yield %true : i1
+  } : tensor<4x16xf32>
+  kernel.return %o : tensor<4x16xf32>
+}

@@ -99,3 +99,25 @@ kernel.func @sums_in_four_chains(%x: tensor<8x64xf32>) -> tensor<8xf32> {
   } : tensor<8xf32>
   kernel.return %r : tensor<8xf32>
 }
+
+// CHECK-LABEL: kernel.func @attends
+// AVX2-SAME: block_kv = 256 : i64, block_q = 128 : i64, column_vectors = 1 : i64
+// AVX2-SAME: row_tile = 6 : i64, split_row_tail = 1 : i64
+// AVX512-SAME: block_kv = 256 : i64, block_q = 128 : i64, column_vectors = 4 : i64
+// AVX512-SAME: row_tile = 4 : i64, split_row_tail = 0 : i64
+kernel.func @attends(%q: tensor<4x16xf32>, %k: tensor<40x16xf32>, %v: tensor<40x16xf32>) -> tensor<4x16xf32> {
+  %o = kernel.attention bounds(affine_map<() -> (1, 1, 1, 4, 40, 16, 16)>)
+      ins(%q, %k, %v : tensor<4x16xf32>, tensor<40x16xf32>, tensor<40x16xf32>)
+      attributes {indexing_maps = [affine_map<(b, g, r, m, n, d, e) -> (m, d)>,
+                                   affine_map<(b, g, r, m, n, d, e) -> (n, d)>,
+                                   affine_map<(b, g, r, m, n, d, e) -> (n, e)>,
+                                   affine_map<(b, g, r, m, n, d, e) -> (m, e)>],
+                  scale = 0.25 : f32, fully_masked = "literal"} score {
+  ^bb0(%x: f32):
+    kernel.yield %x : f32
+  } mask {
+    %true = arith.constant true
+    kernel.yield %true : i1
+  } : tensor<4x16xf32>
+  kernel.return %o : tensor<4x16xf32>
+}
