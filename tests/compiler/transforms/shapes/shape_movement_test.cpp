@@ -50,6 +50,37 @@ TEST_F(ShapeAnalysisTest, ReshapeWithAllowzeroTakesZeroLiterally) {
   EXPECT_EQ(dims(), "3, 0");
 }
 
+TEST_F(ShapeAnalysisTest, ReshapeToAnExtentThatTheCallerChooses) {
+  analyze(R"(%u = nn.unsqueeze %n axes [0] : (tensor<i64>) -> tensor<1xi64>
+             %w = nn.constant dense<[384]> : tensor<1xi64>
+             %t = nn.concat %u, %w {axis = 0 : i64} : (tensor<1xi64>, tensor<1xi64>) -> tensor<2xi64>
+             %y = nn.reshape %x, %t : (tensor<?x?x384xf32>, tensor<2xi64>) -> tensor<?x384xf32>
+             return %y : tensor<?x384xf32>)",
+          "tensor<?x384xf32>");
+  ASSERT_TRUE(analysis);
+  auto valueWith = [](int64_t n) {
+    return [n](ShapeExpr leaf) {
+      return leaf.getKind() == ShapeExprKind::InputValue ? n : leaf.getName() == "B" ? 2 : 5;
+    };
+  };
+  // -1 takes what is left, 0 copies dimension 0, which doesn't fit, nor does 3.
+  ShapeExpr rows = analysis->getDims(returned(0))[0];
+  EXPECT_EQ(evaluate(rows, valueWith(-1)), 10);
+  EXPECT_EQ(evaluate(rows, valueWith(10)), 10);
+  EXPECT_EQ(evaluate(rows, valueWith(0)), 2);
+  auto allHold = [&](int64_t n) {
+    return llvm::all_of(analysis->getChecks(), [&](const ShapeCheck &check) {
+      auto a = evaluate(check.lhs, valueWith(n)), b = evaluate(check.rhs, valueWith(n));
+      return check.kind == rt::CheckKind::Equal ? a == b : a <= b;
+    });
+  };
+  EXPECT_TRUE(allHold(-1));
+  EXPECT_TRUE(allHold(10));
+  EXPECT_FALSE(allHold(0));
+  EXPECT_FALSE(allHold(3));
+  EXPECT_FALSE(allHold(-2));
+}
+
 TEST_F(ShapeAnalysisTest, ReshapeByAComputedShape) {
   // As the TorchScript exporter writes it: each extent by Shape, Gather, Unsqueeze, then Concat.
   analyze(R"(%s = nn.shape %x {start = 0 : i64, end = 3 : i64} : (tensor<?x?x384xf32>) -> tensor<3xi64>
