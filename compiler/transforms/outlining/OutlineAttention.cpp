@@ -84,10 +84,15 @@ public:
     bind(index(Loop::Key));
     for (auto [capture, map] : llvm::zip(captures, maps))
       bind(emitter.emit(capture, loops.index(map, /*ofKeys=*/false, Loop::HeadSize)));
-    for (Operation &inner : source.front().without_terminator())
-      builder.clone(inner, mapping);
-    Value yielded = source.front().getTerminator()->getOperand(0);
-    return mapping.lookupOrDefault(yielded);
+    for (Operation &inner : source.front()) {
+      // Scalar constants may stand outside the region: canonicalisation moves them there.
+      for (Value operand : inner.getOperands())
+        if (auto constant = operand.getDefiningOp<arith::ConstantOp>(); constant && !mapping.contains(operand))
+          mapping.map(operand, builder.clone(*constant)->getResult(0));
+      if (!inner.hasTrait<OpTrait::IsTerminator>())
+        builder.clone(inner, mapping);
+    }
+    return mapping.lookup(source.front().getTerminator()->getOperand(0));
   }
 
 private:

@@ -6,6 +6,7 @@
 
 #include "dialects/attn/AttnOps.h"
 #include "dialects/nn/NnOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -35,7 +36,8 @@ static bool isPatchConv(nn::ConvOp op) {
 }
 
 OutlineRole heddle::getOutlineRole(Operation *op) {
-  if (isa<nn::ShapeOp, nn::SizeOp, nn::ConstantOp>(op))
+  // arith.constant: a scalar that regions of attention use, cloned into them.
+  if (isa<nn::ShapeOp, nn::SizeOp, nn::ConstantOp, arith::ConstantOp>(op))
     return OutlineRole::Shape;
   if (isa<nn::ReshapeOp, nn::TransposeOp, nn::SqueezeOp, nn::UnsqueezeOp, nn::FlattenOp, nn::ExpandOp, nn::SliceOp,
           nn::SplitOp>(op))

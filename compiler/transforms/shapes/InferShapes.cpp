@@ -4,6 +4,7 @@
 
 #include "compiler/transforms/shapes/Passes.h"
 #include "compiler/transforms/shapes/ShapeAnalyzer.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 #define DEBUG_TYPE "nn-infer-shapes"
@@ -130,6 +131,8 @@ private:
 
 void InferShapesPass::refineTypes(Operation *op) {
   for (Value result : op->getResults()) {
+    if (!isa<RankedTensorType>(result.getType()))
+      continue; // a scalar constant
     RankedTensorType refined = getRefinedType(*analysis, result);
     // The function's signature promises the type of what it returns.
     if (refined == result.getType() || isReturned(result))
@@ -140,7 +143,7 @@ void InferShapesPass::refineTypes(Operation *op) {
 }
 
 bool InferShapesPass::foldResults(Operation *op) {
-  if (isa<nn::ConstantOp>(op))
+  if (isa<nn::ConstantOp, arith::ConstantOp>(op))
     return false;
   bool areAllFolded = true;
   for (Value result : op->getResults()) {

@@ -121,6 +121,8 @@ LogicalResult ShapeAnalyzer::run(func::FuncOp func) {
 }
 
 LogicalResult ShapeAnalyzer::visit(Operation *op) {
+  if (isa<arith::ConstantOp>(op))
+    return success(); // a scalar that regions of attention use: it has no shape
   for (Value result : op->getResults())
     if (!isa<RankedTensorType>(result.getType()))
       return op->emitOpError() << "expects ranked tensors when shapes are inferred, got " << result.getType();
