@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the machine code of a contraction must look like, as a stable stand-in for its speed: the hot loop multiplies
-// and adds from registers, never touches the stack and calls nothing. Every target is checked on any machine.
+// What the machine code of contractions and attention must look like, as a stable stand-in for its speed: hot loops
+// multiply and add from registers, never touch the stack and call nothing. Every target is checked on any machine.
 
 #include <gtest/gtest.h>
 
@@ -13,6 +13,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "tests/conformance/attention_text.h"
 
 using namespace mlir;
 
@@ -54,15 +55,24 @@ std::string compile_to_assembly(const std::string &text, const std::string &vari
 
 size_t occurrences(llvm::StringRef text, llvm::StringRef word) { return text.count(word); }
 
-/// The stretch from a label to the next jump with the most multiply-adds: the body of the hot loop.
-llvm::StringRef find_hot_block(llvm::StringRef assembly) {
-  llvm::StringRef hottest;
+/// The stretches from a label to the next jump that hold at least |least| multiply-adds: bodies of hot loops.
+std::vector<llvm::StringRef> find_hot_blocks(llvm::StringRef assembly, size_t least) {
+  std::vector<llvm::StringRef> blocks;
   for (size_t begin = assembly.find("\n.L"); begin != llvm::StringRef::npos; begin = assembly.find("\n.L", begin + 1)) {
     llvm::StringRef block =
         assembly.slice(begin, std::min(assembly.find("\n\tj", begin), assembly.find("\n.L", begin + 1)));
+    if (occurrences(block, "vfmadd231ps") >= least)
+      blocks.push_back(block);
+  }
+  return blocks;
+}
+
+/// The one with the most of them.
+llvm::StringRef find_hot_block(llvm::StringRef assembly) {
+  llvm::StringRef hottest;
+  for (llvm::StringRef block : find_hot_blocks(assembly, 1))
     if (occurrences(block, "vfmadd") > occurrences(hottest, "vfmadd"))
       hottest = block;
-  }
   return hottest;
 }
 
@@ -93,6 +103,32 @@ INSTANTIATE_TEST_SUITE_P(Targets, HotLoop,
                          testing::Values(expectation{"x86-64-v3", 12, "%ymm"}, expectation{"znver3", 12, "%ymm"},
                                          expectation{"x86-64-v4", 24, "%zmm"}, expectation{"znver4", 24, "%zmm"},
                                          expectation{"znver5", 24, "%zmm"}, expectation{"skylake-avx512", 24, "%zmm"}),
+                         [](const auto &info) {
+                           std::string name = info.param.variant;
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
+
+class AttentionLoops : public testing::TestWithParam<expectation> {};
+
+TEST_P(AttentionLoops, KeepTheirTilesInRegisters) {
+  attention_text text{.key_heads = 12, .head_size = 64, .value_size = 64, .mask = kCausal};
+  std::string assembly = compile_to_assembly(text.build(), GetParam().variant);
+  // Scores, and the product with the values; smaller tiles have fewer multiply-adds.
+  std::vector<llvm::StringRef> blocks = find_hot_blocks(assembly, GetParam().multiply_adds);
+  EXPECT_GE(blocks.size(), 2u);
+  for (llvm::StringRef block : blocks) {
+    // Addresses may wait there, numbers may not.
+    for (llvm::StringRef line : llvm::split(block, '\n'))
+      EXPECT_FALSE((line.contains("(%rsp)") || line.contains("(%rbp)")) && line.contains("mm")) << block.str();
+    EXPECT_GT(occurrences(block, GetParam().registers), 0u);
+  }
+  EXPECT_EQ(occurrences(assembly, "\tcall"), 1u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Targets, AttentionLoops,
+                         testing::Values(expectation{"x86-64-v3", 12, "%ymm"}, expectation{"znver3", 12, "%ymm"},
+                                         expectation{"x86-64-v4", 16, "%zmm"}, expectation{"znver5", 16, "%zmm"}),
                          [](const auto &info) {
                            std::string name = info.param.variant;
                            std::replace(name.begin(), name.end(), '-', '_');

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // heddle-attention-bench [TARGET...]: attention of 12 heads of size 64 on one thread, as a fraction of this core's peak
-// of fused multiply-adds (the two products count, nothing else), and the time of causal and windowed attention as a
-// fraction of the whole. Each work item is a window of its own; its best time of many rounds counts, so that no window
-// is longer than a time slice.
+// of fused multiply-adds (the two products count, nothing else), and the time of causal, windowed and padded attention
+// as a fraction of the whole. Each work item is a window of its own; its best time of many rounds counts, so that no
+// window is longer than a time slice.
 
 #include <algorithm>
 #include <cstdio>
@@ -28,11 +28,17 @@ constexpr char kWindow256[] = R"(%past = arith.cmpi ule, %n, %m : index
 /// A compiled kernel with operands, ready to run.
 class workload {
 public:
-  workload(const std::string &target, const std::string &mask, int64_t queries, int64_t keys)
+  /// |kept|: how many keys a padding mask keeps, where there is one.
+  workload(const std::string &target, const std::string &mask, int64_t queries, int64_t keys, int64_t kept = -1)
       : sizes_{1, queries, keys} {
     attention_text text{.key_heads = kHeads, .head_size = kHeadSize, .value_size = kHeadSize, .mask = mask};
+    text.fully_masked = "zero";
+    if (kept >= 0)
+      text.captures = {{"tensor<?x?xi1>", "0, 2", "b, n", "i1"}};
     module_ = kernel_module::compile(text.build(), target);
     auto inputs = random_inputs(module_->func("attention"), sizes_, 1);
+    for (int64_t n = 0; kept >= 0 && n < keys; ++n)
+      inputs[3].set_int(n, n < kept);
     inputs.emplace_back(inputs[0].type, std::vector<int64_t>{1, queries, kHeads, kHeadSize});
     for (const host_tensor &tensor : inputs) {
       buffers_.push_back(std::make_unique<guarded_buffer>(tensor.bytes.size()));
@@ -69,19 +75,22 @@ private:
 void measure(const std::string &target, int64_t queries, int64_t keys) {
   workload whole(target, "", queries, keys), causal(target, kCausal, queries, keys),
       window(target, kWindow256, queries, keys);
+  const std::string padding = "%keep = arith.andi %c0, %c0 : i1";
+  workload padded(target, padding, queries, keys, keys / 4), empty(target, padding, queries, keys, 0);
   bool is_wide = target.find("v3") == std::string::npos && __builtin_cpu_supports("avx512f");
   double peak = 0;
   int64_t rounds = std::max<int64_t>(12, (int64_t(60) << 16) / (queries * keys));
   for (int64_t i = 0; i < rounds; ++i) {
     peak = std::max(peak, measure_fma_peak(is_wide));
-    for (workload *load : {&whole, &causal, &window})
+    for (workload *load : {&whole, &causal, &window, &padded, &empty})
       load->run();
   }
   double seconds = whole.best_seconds();
   double speed = 4.0 * kHeads * queries * keys * kHeadSize / seconds;
-  std::printf("%-16s %5ld x %5ld  %9.1f us  %6.1f GFLOP/s  %5.1f %% of %.1f  causal %.3f  window of 256 %.3f\n",
-              target.c_str(), queries, keys, seconds * 1e6, speed * 1e-9, 100 * speed / peak, peak * 1e-9,
-              causal.best_seconds() / seconds, window.best_seconds() / seconds);
+  std::printf("%-16s %5ld x %5ld  %9.1f us  %6.1f GFLOP/s  %5.1f %% of %.1f; of the whole:", target.c_str(), queries,
+              keys, seconds * 1e6, speed * 1e-9, 100 * speed / peak, peak * 1e-9);
+  std::printf(" causal %.3f, window of 256 %.3f, a quarter kept %.3f, none %.3f\n", causal.best_seconds() / seconds,
+              window.best_seconds() / seconds, padded.best_seconds() / seconds, empty.best_seconds() / seconds);
 }
 
 } // namespace

@@ -84,6 +84,37 @@ TEST(Attention, ReadsEveryLayout) {
 
 TEST(Attention, TakesTheScaleAsAnInput) { check_attention({.scale_input = true}, {{1, 5, 40}}); }
 
+/// Head sizes and heads known at run time only; the query's head size in two parts, inner one first; one value column
+/// after the other.
+constexpr char kUnusual[] = R"(
+#q = affine_map<(b, g, r, m, n, d, e)[s0, s1, s2, s3, s4] -> (m, r, d mod 4, d floordiv 4)>
+#k = affine_map<(b, g, r, m, n, d, e)[s0, s1, s2, s3, s4] -> (n mod 3, n floordiv 3, d)>
+#v = affine_map<(b, g, r, m, n, d, e)[s0, s1, s2, s3, s4] -> (e, n floordiv 3, n mod 3)>
+#o = affine_map<(b, g, r, m, n, d, e)[s0, s1, s2, s3, s4] -> (e, m, r)>
+kernel.func @attention(%q: tensor<?x?x4x?xf32> {kernel.dims = array<i64: 0, 2, 3>},
+                       %k: tensor<3x?x?xf32> {kernel.dims = array<i64: 1, 5>},
+                       %v: tensor<?x?x3xf32> {kernel.dims = array<i64: 4, 1>},
+                       %m: index, %n3: index, %heads: index, %d4: index, %e: index, %d: index, %n: index)
+    -> (tensor<?x?x?xf32> {kernel.dims = array<i64: 4, 0, 2>}) {
+  %r = kernel.attention sizes(%m, %n, %heads, %d, %e)
+      bounds(affine_map<()[s0, s1, s2, s3, s4] -> (1, 1, s2, s0, s1, s3, s4)>)
+      ins(%q, %k, %v : tensor<?x?x4x?xf32>, tensor<3x?x?xf32>, tensor<?x?x3xf32>)
+      attributes {indexing_maps = [#q, #k, #v, #o], scale = 0.5 : f32, fully_masked = "literal"} score {
+  ^bb0(%s: f32):
+    kernel.yield %s : f32
+  } mask {
+    %true = arith.constant true
+    kernel.yield %true : i1
+  } : tensor<?x?x?xf32>
+  kernel.return %r : tensor<?x?x?xf32>
+})";
+
+TEST(Attention, TakesSizesAndStridesOfAnyKind) {
+  // m, keys / 3, heads, head size / 4, value size, head size, keys
+  check_kernel(kUnusual, "attention", {{1, 1, 1, 1, 1, 4, 3}, {5, 20, 2, 5, 19, 20, 60}, {3, 100, 3, 8, 33, 32, 300}},
+               6e-6);
+}
+
 //===----------------------------------------------------------------------===//
 // Masks and scores
 //===----------------------------------------------------------------------===//
