@@ -89,6 +89,29 @@ static KernelReport describeDispatch(rt::DispatchOp op, const CompiledModel &com
   return report;
 }
 
+/// What attn-raise-sdpa found, as it left it on the module.
+static std::vector<AttentionReport> describeAttentions(ModuleOp module) {
+  std::vector<AttentionReport> attentions;
+  auto entries = module->getAttrOfType<ArrayAttr>("attn.report");
+  for (Attribute entry : entries ? entries.getValue() : ArrayRef<Attribute>()) {
+    auto facts = cast<DictionaryAttr>(entry);
+    AttentionReport report{!facts.contains("reason"), {}};
+    for (NamedAttribute fact : facts) {
+      std::string text;
+      llvm::raw_string_ostream os(text);
+      if (auto words = dyn_cast<StringAttr>(fact.getValue()))
+        os << words.getValue();
+      else if (auto number = dyn_cast<IntegerAttr>(fact.getValue()))
+        os << number.getInt();
+      else
+        os << fact.getValue();
+      report.facts.emplace_back(fact.getName().str(), os.str());
+    }
+    attentions.push_back(std::move(report));
+  }
+  return attentions;
+}
+
 CompileReport heddle::makeReport(const CompiledModel &compiled, StringRef modelName) {
   CompileReport report;
   report.model = modelName.str();
@@ -98,6 +121,7 @@ CompileReport heddle::makeReport(const CompiledModel &compiled, StringRef modelN
   report.artifactBytes = compiled.artifactBytes;
   ModuleOp module = *const_cast<OwningOpRef<ModuleOp> &>(compiled.module);
   report.kernelCount = llvm::range_size(module.getOps<kernel::FuncOp>());
+  report.attentions = describeAttentions(module);
   for (auto entry : module.getOps<rt::FuncOp>()) {
     report.inputs = describeTensors(entry.getInputs());
     report.outputs = describeTensors(entry.getOutputs());
@@ -141,6 +165,10 @@ std::string heddle::formatSummary(const CompileReport &report) {
   llvm::interleaveComma(roots, os, [&](const auto &root) { os << root.second << " " << root.first; });
   os << ")\n";
   os << "fusion   " << fused << " of " << report.kernels.size() << " dispatches hold more than one node\n";
+  if (!report.attentions.empty())
+    os << "attention "
+       << llvm::count_if(report.attentions, [](const AttentionReport &attention) { return attention.isRaised; })
+       << " of " << report.attentions.size() << " raised\n";
   os << "weights  " << megabytes(report.weightBytes) << "\n";
   for (const auto &[target, bytes] : report.codeBytes)
     os << "code     " << target << ", " << llvm::formatv("{0:f1} KB", bytes / 1e3) << "\n";
@@ -173,6 +201,14 @@ std::string heddle::formatJson(const CompileReport &report) {
     json.attributeObject("code_bytes", [&] {
       for (const auto &[target, bytes] : report.codeBytes)
         json.attribute(target, bytes);
+    });
+    json.attributeArray("attention", [&] {
+      for (const AttentionReport &attention : report.attentions)
+        json.object([&] {
+          json.attribute("raised", attention.isRaised);
+          for (const auto &[key, value] : attention.facts)
+            json.attribute(key, value);
+        });
     });
     json.attributeArray("kernels", [&] {
       for (const KernelReport &kernel : report.kernels)
@@ -209,7 +245,14 @@ std::string heddle::formatHtml(const CompileReport &report) {
      << "<style>body{font:14px sans-serif;margin:2em}table{border-collapse:collapse}"
      << "td,th{border:1px solid #ccc;padding:.3em .6em;text-align:left;vertical-align:top}</style>\n"
      << "<h1>" << escapeHtml(report.model) << "</h1>\n<pre>" << escapeHtml(formatSummary(report)) << "</pre>\n"
-     << "<table>\n<tr><th>kernel<th>nodes<th>fusion<th>tiles<th>weights, bytes<th>operations<th>bytes</tr>\n";
+     << "<ul>\n";
+  for (const AttentionReport &attention : report.attentions) {
+    os << "<li>" << (attention.isRaised ? "attention raised: " : "not raised: ");
+    for (const auto &[key, value] : attention.facts)
+      os << escapeHtml(key + " " + value) << "; ";
+    os << "</li>\n";
+  }
+  os << "</ul>\n<table>\n<tr><th>kernel<th>nodes<th>fusion<th>tiles<th>weights, bytes<th>operations<th>bytes</tr>\n";
   for (const KernelReport &kernel : report.kernels) {
     os << "<tr><td>" << escapeHtml(kernel.name) << "<td>" << escapeHtml(llvm::join(kernel.nodes, ", ")) << "<td>"
        << escapeHtml(kernel.fused) << "<td>";

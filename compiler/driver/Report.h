@@ -22,11 +22,19 @@ struct KernelReport {
   int64_t weightBytes = 0, operations = 0, bytes = 0;
 };
 
+/// One softmax that is attention or looks like it: raised with a form, or left alone for a reason.
+struct AttentionReport {
+  bool isRaised = false;
+  /// "node", then "heads", "kv_heads", "mask" ... or "reason", with their values as text.
+  std::vector<std::pair<std::string, std::string>> facts;
+};
+
 /// The whole report.
 struct CompileReport {
   std::string model, producer, nominalShape;
   std::vector<std::pair<std::string, std::string>> inputs, outputs; ///< name, "i64[batch, seq]"
   size_t nodeCount = 0, kernelCount = 0;
+  std::vector<AttentionReport> attentions;
   std::vector<KernelReport> kernels;                       ///< one a dispatch, in order
   std::vector<std::pair<std::string, uint64_t>> codeBytes; ///< per target
   int64_t weightBytes = 0;
