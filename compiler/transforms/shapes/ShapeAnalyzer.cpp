@@ -121,7 +121,7 @@ LogicalResult ShapeAnalyzer::run(func::FuncOp func) {
 }
 
 LogicalResult ShapeAnalyzer::visit(Operation *op) {
-  if (isa<arith::ConstantOp>(op))
+  if (isa<arith::ConstantOp>(op) && !isa<ShapedType>(op->getResult(0).getType()))
     return success(); // a scalar that regions of attention use: it has no shape
   for (Value result : op->getResults())
     if (!isa<RankedTensorType>(result.getType()))
