@@ -16,7 +16,7 @@
 
 #include <limits>
 
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
@@ -37,8 +37,8 @@ public:
     if (shape.copyQuery)
       item.copyQueries();
     forRows([&](Value slot) { item.resetRow(slot); });
-    emitPass(item.length, AttentionPass(), /*all=*/false);
-    emitter.ifThen(judgeRows(), [&] { repeatRows(AttentionPass()); });
+    Value seesAny = emitPass(item.length, AttentionPass(), /*all=*/false);
+    emitter.ifThen(judgeRows(seesAny), [&] { repeatRows(AttentionPass()); });
     forRows([&](Value slot) { writeRow(slot); });
     if (item.op.getHasProbabilities())
       emitWeights();
@@ -59,20 +59,25 @@ private:
     return tiles;
   }
 
-  /// Takes all rows through the keys below |end|; |all|: even those that no row sees.
-  void emitPass(Value end, const AttentionPass &pass, bool all) {
-    item.forBlocks(end, [&](Value begin) {
-      KeyBlock block = item.getBlock(begin);
-      Value any = item.packBlock(block, all);
-      auto tiles = [&] {
-        forRowTiles(emitter, getTiles(), nought, item.rows,
-                    [&](Value slot, int64_t rows) { AttentionTile(item, pass).emit(slot, rows, block); });
-      };
-      if (all)
-        tiles();
-      else
-        emitter.ifThen(any, tiles);
-    });
+  /// Takes all rows through the keys below |end|; |all|: even those that no row sees. Returns whether any is seen.
+  Value emitPass(Value end, const AttentionPass &pass, bool all) {
+    Value none = b.create<arith::ConstantIntOp>(loc, 0, 1);
+    return emitter
+        .forLoop(nought, end, shape.blockKv, ValueRange{none},
+                 [&](Value begin, ValueRange found) {
+                   KeyBlock block = item.getBlock(begin);
+                   Value any = item.packBlock(block, all);
+                   auto emitTiles = [&] {
+                     forRowTiles(emitter, getTiles(), nought, item.rows,
+                                 [&](Value slot, int64_t rows) { AttentionTile(item, pass).emit(slot, rows, block); });
+                   };
+                   if (all)
+                     emitTiles();
+                   else
+                     emitter.ifThen(any, emitTiles);
+                   return SmallVector<Value>{b.create<arith::OrIOp>(loc, found.front(), any)};
+                 })
+        .front();
   }
 
   //===--- Rows that need more ----------------------------------------------===//
@@ -94,8 +99,8 @@ private:
         .front();
   }
 
-  /// Writes each row's verdict; returns whether any must be repeated.
-  Value judgeRows() {
+  /// Writes each row's verdict; returns whether any must be repeated. |seesAny|: some row may see some key.
+  Value judgeRows(Value seesAny) {
     Value none = b.create<arith::ConstantIntOp>(loc, 0, 1);
     return emitter
         .forLoop(nought, item.rows, 1, ValueRange{none},
@@ -104,7 +109,7 @@ private:
                    item.storeFloat(scalar.real(double(Verdict::Ordinary)), shape.verdicts, slot);
                    // A kept score that is a number weighs 1 at its maximum, so a sum of 0 has none.
                    emitter.ifThen(
-                       scalar.equal(sum, scalar.real(0)), [&] { judgeEmptyRow(slot); },
+                       scalar.equal(sum, scalar.real(0)), [&] { judgeEmptyRow(slot, seesAny); },
                        [&] {
                          Value isNumber = scalar.equal(sum, sum);
                          emitter.ifThen(b.create<arith::AndIOp>(loc, isNumber, hasNaN(slot)),
@@ -124,16 +129,26 @@ private:
   }
 
   /// A row without weights: the mask decides whether it has no keys, or keys that all score -infinity (NaN).
-  void judgeEmptyRow(Value slot) {
+  void judgeEmptyRow(Value slot, Value seesAny) {
+    auto isFalse = [&](Value x) {
+      return b.create<arith::XOrIOp>(loc, x, b.create<arith::ConstantIntOp>(loc, 1, 1)).getResult();
+    };
     Value hasKeys = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ne, item.length, nought);
     auto noKeys = [&] { item.storeFloat(scalar.real(double(Verdict::NoKeys)), shape.verdicts, slot); };
     if (!item.hasMask) {
-      emitter.ifThen(hasKeys, [&] {}, noKeys);
+      emitter.ifThen(isFalse(hasKeys), noKeys);
       return;
     }
-    Value keeps = item.keepsAny(item.getRow(slot));
-    Value isEmpty = b.create<arith::XOrIOp>(loc, keeps, b.create<arith::ConstantIntOp>(loc, 1, 1));
-    emitter.ifThen(isEmpty, [&] {
+    // Where the item's rows see no group at all there is nothing to look for.
+    auto keeps = b.create<scf::IfOp>(loc, seesAny.getType(), seesAny, /*withElseRegion=*/true);
+    {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(keeps.thenBlock());
+      b.create<scf::YieldOp>(loc, item.keepsAny(item.getRow(slot)));
+      b.setInsertionPointToStart(keeps.elseBlock());
+      b.create<scf::YieldOp>(loc, seesAny);
+    }
+    emitter.ifThen(isFalse(keeps.getResult(0)), [&] {
       if (item.op.getFullyMasked() == "literal")
         emitter.ifThen(hasKeys, [&] { markForRepeat(slot, Verdict::Literal); }, noKeys);
       else
