@@ -50,8 +50,10 @@ namespace {
 class TemporaryFolder {
 public:
   ~TemporaryFolder() {
-    if (!path.empty())
-      llvm::sys::fs::remove_directories(path);
+    if (path.empty())
+      return;
+    // What can't be removed is left to whoever empties the system's temporary folder.
+    [[maybe_unused]] std::error_code leftover = llvm::sys::fs::remove_directories(path);
   }
   llvm::Error create() {
     if (std::error_code code = llvm::sys::fs::createUniqueDirectory("heddle-link", path))
