@@ -25,6 +25,8 @@ void heddle::buildFusionPipeline(OpPassManager &pm) {
   pm.addPass(createCSEPass());
   // Folding and canonicalisation leave types less exact than they could be.
   pm.addNestedPass<func::FuncOp>(nn::createInferShapesPass());
+  // Last: heads are told from extents, and scales and fills from constants, which are all known by now.
+  pm.addPass(nn::createRaiseSdpaPass());
 }
 
 void heddle::buildOutliningPipeline(OpPassManager &pm) {
