@@ -341,12 +341,11 @@ Value AttentionItem::maySeeGroup(Value keyLow, Value keyHigh) {
 }
 
 Value AttentionItem::scanGroup(ArrayRef<Value> conditions, Value keyLow, Value keyHigh) {
-  Value any;
-  for (int64_t offset = 0; offset < kKeyGroup; offset += kLanes) {
-    loops[Loops::Key] = emitter.add(keyLow, emitter.index(offset));
-    Value left = b.create<arith::SubIOp>(loc, emitter.add(keyHigh, emitter.index(1)), loops[Loops::Key]);
-    Value count = b.create<arith::MaxSIOp>(loc, left, emitter.index(0));
-    Lanes lanes{kLanes, Loops::Key, emitter.maskBelow(emitter.min(count, emitter.index(kLanes)))};
+  Value none = b.create<arith::ConstantIntOp>(loc, 0, 1), end = emitter.add(keyHigh, emitter.index(1));
+  SmallVector<Value> any = emitter.forLoop(keyLow, end, kLanes, ValueRange{none}, [&](Value key, ValueRange found) {
+    loops[Loops::Key] = key;
+    Value count = emitter.min(emitter.sub(end, key), emitter.index(kLanes));
+    Lanes lanes{kLanes, Loops::Key, emitter.maskBelow(count)};
     RegionEmitter region(emitter, loops, lanes);
     if (failed(region.emit(op.getMask(), loadCaptures({&op.getMask()}, lanes))))
       status = failure();
@@ -354,10 +353,11 @@ Value AttentionItem::scanGroup(ArrayRef<Value> conditions, Value keyLow, Value k
     for (Value condition : conditions)
       if (Value emitted = region.lookup(condition))
         kept = b.create<arith::AndIOp>(loc, kept, emitter.broadcast(emitted, kLanes));
-    any = any ? b.create<arith::OrIOp>(loc, any, kept).getResult() : kept;
-  }
+    Value some = b.create<vector::ReductionOp>(loc, vector::CombiningKind::OR, kept);
+    return SmallVector<Value>{b.create<arith::OrIOp>(loc, found.front(), some)};
+  });
   loops[Loops::Key] = Value();
-  return b.create<vector::ReductionOp>(loc, vector::CombiningKind::OR, any);
+  return any.front();
 }
 
 } // namespace heddle::cpu

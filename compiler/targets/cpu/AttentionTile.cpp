@@ -11,6 +11,7 @@
 
 #include "compiler/targets/cpu/FloatMath.h"
 #include "compiler/targets/cpu/RegionEmitter.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -41,6 +42,13 @@ static Value buildWeight(const FloatMath &m, Value difference) {
 
 /// The greater one. A NaN need not survive: the weights of its row are NaN anyway.
 static Value buildGreater(const FloatMath &m, Value x, Value y) { return m.select(m.greater(x, y), x, y); }
+
+/// Table reads and math functions become dozens of instructions each; the usual masks and biases are a few.
+static bool isLongRegion(Region &region) {
+  return llvm::any_of(region.front(), [](Operation &op) {
+    return isa<kernel::GatherOp>(op) || isa_and_nonnull<math::MathDialect>(op.getDialect());
+  });
+}
 
 Value AttentionTile::scoreAddress(Value row) {
   return item.place(shape.scores, emitter.mul(row, emitter.index(shape.blockKv)));
@@ -147,44 +155,64 @@ void AttentionTile::emitScores(const KeyBlock &block, Value start, Value full) {
 }
 
 void AttentionTile::storeScores(const KeyBlock &block, Value start, ArrayRef<Value> dots, bool masked) {
-  bool useMask = masked && pass.masks && item.hasMask;
-  FloatMath m(b, loc, item.vectorType);
-  SmallVector<Region *> regions = {&item.op.getScore()};
-  if (useMask)
-    regions.push_back(&item.op.getMask());
+  bool isLong = isLongRegion(item.op.getScore()) || (masked && isLongRegion(item.op.getMask()));
   for (int64_t j = 0; j < shape.columnVectors; ++j) {
     Value key = emitter.add(start, emitter.index(j * kLanes));
-    Lanes lanes{kLanes, Loops::Key, nullptr};
-    if (masked) {
-      Value left =
-          b.create<arith::SubIOp>(loc, emitter.min(emitter.add(key, emitter.index(kLanes)), block.length), key);
-      lanes.mask = emitter.maskBelow(b.create<arith::MaxSIOp>(loc, left, emitter.index(0)));
-    }
     for (int64_t r = 0; r < count; ++r) {
-      item.select(tileRows[r]);
-      item.loops[Loops::Key] = emitter.add(block.begin, key);
-      SmallVector<Value> captures = item.loadCaptures(regions, lanes);
-      SmallVector<Value> arguments = captures;
       Value dot = dots[r * shape.columnVectors + j];
-      if (item.scale)
-        dot = m.mul(dot, emitter.broadcast(item.scale, kLanes));
-      arguments.insert(arguments.begin(), dot);
-      auto score = RegionEmitter(emitter, item.loops, lanes).emit(item.op.getScore(), arguments);
-      if (failed(score)) {
-        item.status = failure();
-        return;
-      }
-      Value result = emitter.broadcast(score->front(), kLanes);
-      if (masked) {
-        Value kept = lanes.mask;
-        if (useMask)
-          kept = b.create<arith::AndIOp>(loc, kept, emitter.broadcast(item.emitMask(captures, lanes), kLanes));
-        result = m.select(kept, result, m.real(-kInfinity));
-      }
+      Value result = isLong ? dot : emitScore(block, tileRows[r], key, dot, masked);
       b.create<vector::StoreOp>(loc, result, emitter.scratch, emitter.add(scoreAddress(r), key));
     }
   }
+  if (!isLong)
+    return;
+  // Once for all vectors of the tile, lest the code be that many times as long.
+  emitter.forLoop(emitter.index(0), emitter.index(count), 1, [&](Value row) {
+    AttentionRow current = item.getRow(emitter.add(firstSlot, row));
+    emitter.forLoop(start, emitter.add(start, emitter.index(width)), kLanes, [&](Value key) {
+      Value place = emitter.add(scoreAddress(row), key);
+      Value dot = b.create<vector::LoadOp>(loc, item.vectorType, emitter.scratch, place);
+      b.create<vector::StoreOp>(loc, emitScore(block, current, key, dot, masked), emitter.scratch, place);
+    });
+  });
+}
+
+Value AttentionTile::emitScore(const KeyBlock &block, const AttentionRow &row, Value key, Value dot, bool masked) {
+  FloatMath m(b, loc, item.vectorType);
+  bool useMask = masked && pass.masks && item.hasMask;
+  SmallVector<Region *> regions = {&item.op.getScore()};
+  if (useMask)
+    regions.push_back(&item.op.getMask());
+  Lanes lanes{kLanes, Loops::Key, nullptr};
+  if (masked)
+    lanes.mask = existingKeys(block, key);
+  item.select(row);
+  item.loops[Loops::Key] = emitter.add(block.begin, key);
+  SmallVector<Value> captures = item.loadCaptures(regions, lanes);
+  SmallVector<Value> arguments = captures;
+  if (item.scale)
+    dot = m.mul(dot, emitter.broadcast(item.scale, kLanes));
+  arguments.insert(arguments.begin(), dot);
+  auto score = RegionEmitter(emitter, item.loops, lanes).emit(item.op.getScore(), arguments);
+  if (failed(score)) {
+    item.status = failure();
+    return dot;
+  }
+  Value result = emitter.broadcast(score->front(), kLanes);
+  if (masked) {
+    Value kept = lanes.mask;
+    if (useMask)
+      kept = b.create<arith::AndIOp>(loc, kept, emitter.broadcast(item.emitMask(captures, lanes), kLanes));
+    result = m.select(kept, result, m.real(-kInfinity));
+  }
   item.loops[Loops::Key] = Value();
+  return result;
+}
+
+Value AttentionTile::existingKeys(const KeyBlock &block, Value key) {
+  Value end = emitter.min(emitter.add(key, emitter.index(kLanes)), block.length);
+  Value left = b.create<arith::SubIOp>(loc, end, key);
+  return emitter.maskBelow(b.create<arith::MaxSIOp>(loc, left, emitter.index(0)));
 }
 
 //===----------------------------------------------------------------------===//
@@ -396,9 +424,7 @@ void AttentionTile::emitWeights(const KeyBlock &block) {
       Value score = b.create<vector::LoadOp>(loc, item.vectorType, emitter.scratch, at);
       Value weight = m.div(buildWeight(m, m.sub(score, maximum)), sum);
       // Scores behind the last key were never computed.
-      Value left =
-          b.create<arith::SubIOp>(loc, emitter.min(emitter.add(key, emitter.index(kLanes)), block.length), key);
-      Value exists = emitter.maskBelow(b.create<arith::MaxSIOp>(loc, left, emitter.index(0)));
+      Value exists = existingKeys(block, key);
       weight = m.select(exists, weight, nothing);
       weight = b.create<arith::SelectOp>(loc, hasNoKeys, nothing, weight);
       Lanes lanes{kLanes, Loops::Key, emitter.maskBelow(emitter.min(emitter.sub(end, key), emitter.index(kLanes)))};

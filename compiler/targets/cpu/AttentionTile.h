@@ -39,7 +39,10 @@ private:
   llvm::SmallVector<mlir::Value> emitDots(mlir::Value start);
   void emitScores(const KeyBlock &block, mlir::Value start, mlir::Value full);
   void storeScores(const KeyBlock &block, mlir::Value start, llvm::ArrayRef<mlir::Value> dots, bool masked);
-  mlir::Value emitScore(mlir::Value dot, const Lanes &lanes);
+  /// The score of |row| at the block's keys |key| to |key| + 15; -infinity where |masked| hides it.
+  mlir::Value emitScore(const KeyBlock &block, const AttentionRow &row, mlir::Value key, mlir::Value dot, bool masked);
+  /// Lanes of the block's keys |key| to |key| + 15 that exist; |key| may be behind the last one.
+  mlir::Value existingKeys(const KeyBlock &block, mlir::Value key);
   void emitSoftmax(const Extent &extent);
   void emitRowWeights(mlir::Value row, const Extent &extent);
   mlir::Value loadScores(mlir::Value row, mlir::Value key, int64_t vector);
