@@ -201,6 +201,48 @@ TEST(Attention, CapsScoresBeforeTheMask) {
   check_attention(text, {{1, 30, 30}});
 }
 
+/// A bias by bucket of a data-dependent distance, read through a checked index.
+constexpr char kTable[] = R"(
+#q = affine_map<(b, g, r, m, n, d, e)[s0, s1] -> (m, d)>
+#k = affine_map<(b, g, r, m, n, d, e)[s0, s1] -> (n, d)>
+#v = affine_map<(b, g, r, m, n, d, e)[s0, s1] -> (n, e)>
+#p = affine_map<(b, g, r, m, n, d, e)[s0, s1] -> (n)>
+#o = affine_map<(b, g, r, m, n, d, e)[s0, s1] -> (m, e)>
+kernel.func @attention(%q: tensor<?x8xf32> {kernel.dims = array<i64: 0>}, %k: tensor<?x8xf32> {kernel.dims = array<i64: 1>},
+                       %v: tensor<?x8xf32> {kernel.dims = array<i64: 1>}, %p: tensor<?xi64> {kernel.dims = array<i64: 1>},
+                       %table: tensor<20xf32>, %m: index, %n: index)
+    -> (tensor<?x8xf32> {kernel.dims = array<i64: 0>}) {
+  %r = kernel.attention sizes(%m, %n) bounds(affine_map<()[s0, s1] -> (1, 1, 1, s0, s1, 8, 8)>)
+      ins(%q, %k, %v, %p : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32>, tensor<?xi64>)
+      attributes {indexing_maps = [#q, #k, #v, #p, #o], scale = 0.5 : f32, fully_masked = "zero"} score {
+  ^bb0(%s: f32, %bucket: i64):
+    %bias = kernel.gather %table[%bucket] {site = 0 : i64} : tensor<20xf32>, i64 -> f32
+    %score = arith.addf %s, %bias : f32
+    kernel.yield %score : f32
+  } mask {
+  ^bb0(%bucket: i64):
+    %zero = arith.constant 0 : i64
+    %keep = arith.cmpi sge, %bucket, %zero : i64
+    kernel.yield %keep : i1
+  } : tensor<?x8xf32>
+  kernel.return %r : tensor<?x8xf32>
+})";
+
+TEST(Attention, ReadsTables) {
+  check_kernel(kTable, "attention", {{3, 5}, {20, 300}}, 6e-6);
+  for (const std::string &target : runnable_targets()) {
+    auto module = kernel_module::compile(kTable, target);
+    ASSERT_TRUE(module);
+    inputs values = random_inputs(module->func("attention"), {7, 40}, 1);
+    values[3].set_int(33, 21);
+    kernel_result result = module->run("attention", values, {7, 40});
+    ASSERT_TRUE(result.error.has_value()) << target;
+    EXPECT_EQ(result.error->code, HEDDLE_KERNEL_INDEX_OUT_OF_RANGE);
+    EXPECT_EQ(result.error->value, 21);
+    EXPECT_EQ(result.error->limit, 20);
+  }
+}
+
 //===----------------------------------------------------------------------===//
 // Rows without keys, lengths, further results
 //===----------------------------------------------------------------------===//
