@@ -325,15 +325,21 @@ std::optional<SdpaPlan> Planner::plan(const AxisReading &reading, int64_t groupS
 }
 
 std::optional<SdpaPlan> heddle::attn::planSdpa(const SoftmaxPattern &pattern, KnownDims &dims, std::string &reason) {
-  reason = "the number of heads isn't constant";
+  reason.clear();
   for (const AxisReading &reading : getReadings(pattern, dims)) {
     // Keys that many heads share are found by reading them so: large groups first.
+    std::string why;
     for (int64_t groupSize = reading.numHeads; groupSize >= 1; --groupSize) {
       if (reading.numHeads % groupSize != 0 || (reading.groupSize != 0 && reading.groupSize != groupSize))
         continue;
-      if (std::optional<SdpaPlan> plan = Planner(pattern, dims, reason).plan(reading, groupSize))
+      if (std::optional<SdpaPlan> plan = Planner(pattern, dims, why).plan(reading, groupSize))
         return plan;
     }
+    // The first reading is the usual one, without groups it is the plainest: its reason is what a user can act on.
+    if (reason.empty())
+      reason = why;
   }
+  if (reason.empty())
+    reason = "the number of heads isn't constant";
   return std::nullopt;
 }
