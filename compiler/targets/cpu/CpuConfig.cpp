@@ -78,8 +78,8 @@ SmallVector<std::pair<StringRef, int64_t>> selectAttention(const CpuTarget &targ
   bool isWide = target.hasFeature("avx512f");
   return {{config::kRowTile, isWide ? 4 : 6},
           {config::kColumnVectors, isWide ? 4 : 1},
-          // Keys are packed once per item, and 128 rows share that: 64 cost one to two points of peak, 256 gain none and
-          // halve the items.
+          // Keys are packed once per item, and 128 rows share that: 64 cost one to two points of peak, 256 gain none
+          // and halve the items.
           {config::kBlockQ, 128},
           // 256 keys of head size 64 are 64 KiB, packed, and as much of values: both stay in an L2 of 512 KiB beside
           // the rows. Part of the artifact's numerics: sums are rescaled at its multiples. 128 to 1024 differ by 2 %.
