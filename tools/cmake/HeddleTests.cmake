@@ -15,7 +15,7 @@ function(heddle_add_test name)
   heddle_set_kind(${name} ${ARG_COMPILER})
   target_link_libraries(${name} PRIVATE ${ARG_LINK} GTest::gtest GTest::gtest_main)
   add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY ${PROJECT_BINARY_DIR})
-  set_tests_properties(${name} PROPERTIES TIMEOUT 300 ENVIRONMENT "${HEDDLE_TEST_ENVIRONMENT}")
+  set_tests_properties(${name} PROPERTIES TIMEOUT 900 ENVIRONMENT "${HEDDLE_TEST_ENVIRONMENT}")
 endfunction()
 
 set(HEDDLE_TEST_ENVIRONMENT
