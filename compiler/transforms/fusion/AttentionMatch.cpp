@@ -125,8 +125,7 @@ std::optional<Placement> heddle::attn::findPlacement(const LoopSpace &space, Arr
   Placement placement;
   for (auto [axis, dim] : llvm::enumerate(axes)) {
     if (!dim) {
-      auto match = llvm::find_if(wanted,
-                                 [&](unsigned dim) { return describe(space, dim, role).second.isConstant(1); });
+      auto match = llvm::find_if(wanted, [&](unsigned dim) { return describe(space, dim, role).second.isConstant(1); });
       if (match != wanted.end()) {
         dim = *match;
         take(*match);

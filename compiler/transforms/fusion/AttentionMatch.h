@@ -55,8 +55,8 @@ struct Scale {
 /// Takes |op|'s multiplication by one number into |scale| and returns what it multiplies; null where it isn't one.
 mlir::Value takeScale(mlir::Operation *op, Scale &scale);
 
-/// The farthest tensor that query, key or value can be read from: behind views, and where there is a |scale| also behind
-/// factors, which go into it.
+/// The farthest tensor that query, key or value can be read from: behind views, and where there is a |scale| also
+/// behind factors, which go into it.
 std::optional<PlacedTensor> traceOperand(const LoopSpace &space, KnownDims &dims, Element element, Role role,
                                          Scale *scale);
 
@@ -69,7 +69,7 @@ struct SoftmaxPattern {
   /// What is multiplied with the values, and that product.
   mlir::Value weights;
   Contraction output;
-  bool isGuarded = false;    // NaN becomes 0
+  bool isGuarded = false;     // NaN becomes 0
   bool hasOtherUsers = false; // of the guarded probabilities
 };
 

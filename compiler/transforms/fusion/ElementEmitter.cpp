@@ -125,8 +125,7 @@ Value ElementEmitter::captureSource(Value tensor, ArrayRef<LinearIndex> index) {
 }
 
 AffineExpr ElementEmitter::getAffine(const LinearIndex &index) const {
-  static constexpr std::pair<Loop, unsigned> kPlain[] = {
-      {kLoopBatch, kBatch}, {kLoopQuery, kQuery}, {kLoopKey, kKey}};
+  static constexpr std::pair<Loop, unsigned> kPlain[] = {{kLoopBatch, kBatch}, {kLoopQuery, kQuery}, {kLoopKey, kKey}};
   MLIRContext *context = builder.getContext();
   auto constantOf = [](ShapeExpr expr) { return expr ? expr.getConstant() : std::nullopt; };
   std::optional<int64_t> offset = constantOf(index.offset);
@@ -277,8 +276,8 @@ Value ElementEmitter::emitTrilu(nn::TriluOp op, ArrayRef<LinearIndex> index) {
     return nullptr;
   const LinearIndex &row = index[index.size() - 2], &column = index.back();
   // column - row <= k, or >= k for the upper triangle.
-  Value inside = emitComparison(op.getUpper() ? nn::CompareKind::Ge : nn::CompareKind::Le, column,
-                                space.add(row, *bound));
+  Value inside =
+      emitComparison(op.getUpper() ? nn::CompareKind::Ge : nn::CompareKind::Le, column, space.add(row, *bound));
   Value element = inside ? emit(op.getInput(), index) : Value();
   if (!element)
     return nullptr;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Where an element of one attention lies in a tensor: for each of the tensor's dimensions a linear expression over
-// attention's loops. Exporters' transposes, reshapes, repeats and slices only change these expressions, so all spellings
-// of one layout end in the same index.
+// attention's loops. Exporters' transposes, reshapes, repeats and slices only change these expressions, so all
+// spellings of one layout end in the same index.
 
 #ifndef HEDDLE_COMPILER_TRANSFORMS_FUSION_LOOPINDEX_H
 #define HEDDLE_COMPILER_TRANSFORMS_FUSION_LOOPINDEX_H

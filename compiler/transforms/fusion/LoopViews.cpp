@@ -73,9 +73,8 @@ static std::optional<TensorIndex> gatherSource(const LoopSpace &space, KnownDims
   const LinearIndex &along = index[op.getAxis()];
   TensorIndex source(index);
   auto repeats = [&](int64_t count) {
-    return llvm::all_of(llvm::enumerate(*places), [&](auto item) {
-      return item.value() == static_cast<int64_t>(item.index()) / count;
-    });
+    return llvm::all_of(llvm::enumerate(*places),
+                        [&](auto item) { return item.value() == static_cast<int64_t>(item.index()) / count; });
   };
   if (along == space.head() && repeats(*group))
     source[op.getAxis()] = space.loop(kLoopKeyHead);
@@ -158,8 +157,7 @@ std::optional<TensorIndex> heddle::attn::viewTarget(const LoopSpace &space, Know
           target.insert(target.begin() + axis, space.zero());
         return target;
       })
-      .Case<nn::ReshapeOp, nn::FlattenOp>([&](Operation *op) {
-        return space.reshape(dims.get(op->getOperand(0)), index, dims.get(op->getResult(0)));
-      })
+      .Case<nn::ReshapeOp, nn::FlattenOp>(
+          [&](Operation *op) { return space.reshape(dims.get(op->getOperand(0)), index, dims.get(op->getResult(0))); })
       .Default([](Operation *) { return std::nullopt; });
 }

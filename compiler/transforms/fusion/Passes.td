@@ -42,8 +42,8 @@ def RaiseSdpaPass : Pass<"attn-raise-sdpa", "::mlir::ModuleOp"> {
   let description = [{
     Anchored on a softmax over the last axis between two products. Query, key and value are followed through transposes,
     reshapes, repeats and factors, all as linear indices over attention's loops, so every spelling of one layout becomes
-    the same index map; factors become the scale; all else that happens to a score is cloned into the score region in its
-    own order. Fills that are added or selected also make a mask region, which licenses skipping keys.
+    the same index map; factors become the scale; all else that happens to a score is cloned into the score region in
+    its own order. Fills that are added or selected also make a mask region, which licenses skipping keys.
 
         %kt = nn.transpose %k perm [0, 1, 3, 2] : (tensor<?x4x?x12xf32>) -> tensor<?x4x12x?xf32>
         %qk = nn.matmul %q, %kt : (tensor<?x4x?x12xf32>, tensor<?x4x12x?xf32>) -> tensor<?x4x?x?xf32>
@@ -64,8 +64,8 @@ def RaiseSdpaPass : Pass<"attn-raise-sdpa", "::mlir::ModuleOp"> {
             attn.yield %kept : i1
           } {q_num_heads = 4 : i64, kv_num_heads = 4 : i64, scale = 2.500000e-01 : f32, ...}
 
-    A finite fill leaves rows without keys their literal value, `where(is_nan(p), 0, p)` behind a fill of -inf makes them
-    zero, and without it they are NaN. What isn't provably attention stays as it is.
+    A finite fill leaves rows without keys their literal value, `where(is_nan(p), 0, p)` behind a fill of -inf makes
+    them zero, and without it they are NaN. What isn't provably attention stays as it is.
 
     Input invariant: shapes are inferred, constants folded.
     Output IR: the module's `attn.report` lists each attention with its form, and each softmax that looks like one and

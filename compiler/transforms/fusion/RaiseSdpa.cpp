@@ -45,8 +45,7 @@ StringRef getMaskClass(SdpaOp op) {
 StringRef getPositionScheme(SdpaOp op, bool hasBias) {
   auto isRotated = [](Value value) {
     auto sum = value.getDefiningOp<BinaryOp>();
-    return sum && sum.getKind() == BinaryKind::Add &&
-           llvm::all_of(sum->getOperands(), [](Value operand) {
+    return sum && sum.getKind() == BinaryKind::Add && llvm::all_of(sum->getOperands(), [](Value operand) {
              auto product = operand.getDefiningOp<BinaryOp>();
              return product && product.getKind() == BinaryKind::Mul;
            });

@@ -84,9 +84,7 @@ Value SdpaBuilder::buildScaleOperand() {
   if (scale.factors.empty() && scale.divisors.empty())
     return nullptr;
   auto type = RankedTensorType::get({}, builder.getF32Type());
-  auto toScalar = [&](Value factor) {
-    return squeeze(builder, loc, factor, firstAxes(typeOf(factor).getRank()));
-  };
+  auto toScalar = [&](Value factor) { return squeeze(builder, loc, factor, firstAxes(typeOf(factor).getRank())); };
   auto number = DenseElementsAttr::get(type, builder.getF32FloatAttr(scale.number).getValue());
   Value product = builder.create<nn::ConstantOp>(loc, number);
   for (Value factor : scale.factors)
@@ -108,9 +106,8 @@ RankedTensorType SdpaBuilder::getProbabilitiesType() {
   if (!pattern.hasOtherUsers)
     return nullptr;
   auto extent = [&](Loop loop) { return plan.space->extent(loop).getConstant().value_or(ShapedType::kDynamic); };
-  return RankedTensorType::get(
-      {extent(kLoopBatch), plan.reading.numHeads, extent(kLoopQuery), extent(kLoopKey)},
-      typeOf(plan.softmaxInput.tensor).getElementType());
+  return RankedTensorType::get({extent(kLoopBatch), plan.reading.numHeads, extent(kLoopQuery), extent(kLoopKey)},
+                               typeOf(plan.softmaxInput.tensor).getElementType());
 }
 
 void SdpaBuilder::replaceOutput(Value output) {
@@ -167,9 +164,8 @@ SdpaOp SdpaBuilder::build() {
 std::optional<SdpaOp> heddle::attn::buildSdpa(const SoftmaxPattern &pattern, const SdpaPlan &plan, SdpaRegions &regions,
                                               KnownDims &dims, std::string &reason) {
   using Kind = AxisReading::Kind;
-  if (pattern.hasOtherUsers && llvm::any_of(plan.reading.axes, [](Kind kind) {
-        return kind == Kind::BatchAndHead || kind == Kind::KeyHead;
-      })) {
+  if (pattern.hasOtherUsers &&
+      llvm::any_of(plan.reading.axes, [](Kind kind) { return kind == Kind::BatchAndHead || kind == Kind::KeyHead; })) {
     reason = "the probabilities have other users, and their heads are folded with another axis";
     return std::nullopt;
   }

@@ -56,8 +56,8 @@ static SmallVector<AxisReading> getReadings(const SoftmaxPattern &pattern, Known
     readings.push_back({{AxisKind::Batch, AxisKind::Query, AxisKind::Head}, headsAt(2)});
     break;
   case 5:
-    readings.push_back({{AxisKind::Batch, AxisKind::KeyHead, AxisKind::Group, AxisKind::Query},
-                        headsAt(1) * headsAt(2), headsAt(2)});
+    readings.push_back(
+        {{AxisKind::Batch, AxisKind::KeyHead, AxisKind::Group, AxisKind::Query}, headsAt(1) * headsAt(2), headsAt(2)});
     break;
   default:
     break;
@@ -105,8 +105,8 @@ static TensorIndex getIndex(const AxisReading &reading, const LoopSpace &space) 
       index.push_back(space.loop(kLoopQuery));
       break;
     case AxisKind::BatchAndHead:
-      index.push_back(space.add(
-          space.scale(space.loop(kLoopBatch), space.getContext().constant(reading.numHeads)), space.head()));
+      index.push_back(
+          space.add(space.scale(space.loop(kLoopBatch), space.getContext().constant(reading.numHeads)), space.head()));
       break;
     }
   }
@@ -251,8 +251,8 @@ static std::optional<TensorIndex> followViews(const LoopSpace &space, KnownDims 
 bool Planner::placeValue(SdpaPlan &plan, Element &output) {
   const Contraction &product = pattern.output;
   unsigned side = product.operands[0] == pattern.weights ? 0 : 1;
-  std::optional<TensorIndex> weights = followViews(*plan.space, dims, getProbabilities(pattern),
-                                                   plan.softmaxInput.index, pattern.weights);
+  std::optional<TensorIndex> weights =
+      followViews(*plan.space, dims, getProbabilities(pattern), plan.softmaxInput.index, pattern.weights);
   if (!weights)
     return refuse("the probabilities are reshaped in a way that mixes their axes");
   LetterMap letters;
@@ -275,8 +275,9 @@ bool Planner::placeValue(SdpaPlan &plan, Element &output) {
   }
   if (!space)
     return refuse("the value has no head size");
-  auto value = traceOperand(*space, dims, {product.operands[1 - side], operandIndex(*space, product, 1 - side, letters)},
-                            Role::KeyOrValue, nullptr);
+  auto value =
+      traceOperand(*space, dims, {product.operands[1 - side], operandIndex(*space, product, 1 - side, letters)},
+                   Role::KeyOrValue, nullptr);
   if (!value)
     return refuse("the value isn't a tensor of heads");
   plan.value = *value;
