@@ -154,6 +154,8 @@ void Scale::multiply(const Scale &other) {
   divisors.append(other.divisors);
 }
 
+bool Scale::fits(Type element) const { return !element.isF64() || static_cast<float>(number) == number; }
+
 Value heddle::attn::takeScale(Operation *op, Scale &scale) {
   auto binary = dyn_cast_or_null<nn::BinaryOp>(op);
   bool isDivision = binary && binary.getKind() == nn::BinaryKind::Div;
@@ -196,7 +198,7 @@ std::optional<PlacedTensor> heddle::attn::traceOperand(const LoopSpace &space, K
         continue;
       }
     Value source = scale ? takeScale(element.tensor.getDefiningOp(), taken) : Value();
-    if (!source)
+    if (!source || !taken.fits(getElementTypeOrSelf(source.getType())))
       break;
     element.tensor = source;
   }

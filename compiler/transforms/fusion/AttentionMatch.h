@@ -50,6 +50,8 @@ struct Scale {
   llvm::SmallVector<mlir::Value> factors, divisors;
 
   void multiply(const Scale &other);
+  /// False where attn.sdpa's scale, an f32, would change scores of |element|, which is f32 or f64, beyond rounding.
+  bool fits(mlir::Type element) const;
 };
 
 /// Takes |op|'s multiplication by one number into |scale| and returns what it multiplies; null where it isn't one.

@@ -6,6 +6,9 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/SaveAndRestore.h"
+
+#include <limits>
 
 using namespace mlir;
 using namespace heddle;
@@ -41,6 +44,9 @@ private:
   Element operandOf(Value operand, const Element &element) const {
     return {operand, broadcastSource(space, dims.get(operand), dims.get(element.tensor), element.index)};
   }
+  void addTerm(double fill, std::function<Value(ElementEmitter &)> emitKeep) {
+    terms.push_back({std::max(fill, floor), std::move(emitKeep)});
+  }
   void addCondition(Element condition, bool keepsWhereTrue, double fill);
 
   ElementEmitter &emitter;
@@ -48,15 +54,17 @@ private:
   KnownDims &dims;
   SmallVectorImpl<MaskTerm> &terms;
   SmallVectorImpl<Element> &opaque;
+  // The greatest fill that a selection nearer to the softmax may put in place of one found further down.
+  double floor = -std::numeric_limits<double>::infinity();
 };
 } // namespace
 
 /// Keys are kept where the bool |condition| is true, or false.
 void MaskFinder::addCondition(Element condition, bool keepsWhereTrue, double fill) {
-  terms.push_back({fill, [condition, keepsWhereTrue](ElementEmitter &mask) {
-                     Value value = mask.emit(condition.tensor, condition.index);
-                     return value && !keepsWhereTrue ? mask.emitNot(value) : value;
-                   }});
+  addTerm(fill, [condition, keepsWhereTrue](ElementEmitter &mask) {
+    Value value = mask.emit(condition.tensor, condition.index);
+    return value && !keepsWhereTrue ? mask.emitNot(value) : value;
+  });
 }
 
 //===------------------------------------------------------------------------------------------------------------===//
@@ -109,8 +117,11 @@ void MaskFinder::visitScoreWhere(nn::WhereOp op, const Element &element, double 
   if (keepsWhereTrue == emitter.holdsScore(op.getOnFalse()))
     return;
   std::optional<double> fill = getNumber(keepsWhereTrue ? op.getOnFalse() : op.getOnTrue());
-  if (fill && isFill(*fill * factor))
-    addCondition(operandOf(op.getCondition(), element), keepsWhereTrue, *fill * factor);
+  // What else is selected may take the place of a fill further down, which then masks nothing.
+  if (!fill || !isFill(*fill * factor))
+    return;
+  addCondition(operandOf(op.getCondition(), element), keepsWhereTrue, *fill * factor);
+  llvm::SaveAndRestore<double> restore(floor, std::max(floor, *fill * factor));
   visitScore(operandOf(keepsWhereTrue ? op.getOnTrue() : op.getOnFalse(), element), factor);
 }
 
@@ -167,7 +178,9 @@ void MaskFinder::visitBiasWhere(nn::WhereOp op, const Element &element, double f
   bool keepsWhereFalse = onTrue && isFill(*onTrue * factor);
   if (keepsWhereTrue == keepsWhereFalse)
     return opaque.push_back(element);
-  addCondition(condition, keepsWhereTrue, (keepsWhereTrue ? *onFalse : *onTrue) * factor);
+  double fill = (keepsWhereTrue ? *onFalse : *onTrue) * factor;
+  addCondition(condition, keepsWhereTrue, fill);
+  llvm::SaveAndRestore<double> restore(floor, std::max(floor, fill));
   visitBias(operandOf(keepsWhereTrue ? op.getOnTrue() : op.getOnFalse(), element), factor);
 }
 
@@ -180,8 +193,7 @@ void MaskFinder::visitTriangle(nn::TriluOp op, const Element &element, double fa
   nn::CompareKind outside = op.getUpper() ? nn::CompareKind::Lt : nn::CompareKind::Gt;
   LinearIndex column = element.index.back();
   LinearIndex diagonal = space.add(element.index[element.index.size() - 2], *bound);
-  terms.push_back(
-      {*fill * factor, [=](ElementEmitter &mask) { return mask.emitComparison(outside, column, diagonal); }});
+  addTerm(*fill * factor, [=](ElementEmitter &mask) { return mask.emitComparison(outside, column, diagonal); });
 }
 
 /// The bool or integer tensor that |tensor| is a conversion of; null where there is none.
@@ -222,7 +234,7 @@ bool MaskFinder::visitUnit(const Element &element, double factor) {
   if (!source || !isFill(factor))
     return false;
   unit.tensor = source;
-  terms.push_back({factor, [=](ElementEmitter &mask) { return emitSign(mask, unit, keepsPositive); }});
+  addTerm(factor, [=](ElementEmitter &mask) { return emitSign(mask, unit, keepsPositive); });
   return true;
 }
 

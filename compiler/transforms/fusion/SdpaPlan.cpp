@@ -170,7 +170,8 @@ bool Planner::followScores(SdpaPlan &plan, Element &product) {
   for (size_t i = scaled; i-- > 0;) {
     Operation *op = steps[i].tensor.getDefiningOp();
     Scale taken;
-    if (takeScale(op, taken) == steps[i + 1].tensor) {
+    if (takeScale(op, taken) == steps[i + 1].tensor &&
+        taken.fits(getElementTypeOrSelf(pattern.path.front().getType()))) {
       plan.scale.multiply(taken);
       scaled = i;
     } else if (!viewSource(space, dims, cast<OpResult>(steps[i].tensor), steps[i].index)) {
