@@ -267,6 +267,17 @@ static bool hasSecondUser(Value value) {
   return llvm::any_of(value.getUsers(), [&](Operation *user) { return user != *value.getUsers().begin(); });
 }
 
+/// True where scores are read by softmaxes alone, after whatever happens to them, and by who wants no more than their
+/// shape: one product under several masks is an attention for each.
+static bool feedsSoftmaxesOnly(Value value, unsigned depth = 0) {
+  constexpr unsigned kMaxDepth = 16;
+  return llvm::all_of(value.getUsers(), [&](Operation *user) {
+    if (isa<nn::SoftmaxOp, nn::ShapeOp>(user))
+      return true;
+    return depth < kMaxDepth && isScoreStep(user) && feedsSoftmaxesOnly(user->getResult(0), depth + 1);
+  });
+}
+
 std::optional<SoftmaxPattern> heddle::attn::matchSoftmax(nn::SoftmaxOp softmax, std::string &reason) {
   SoftmaxPattern pattern;
   pattern.softmax = softmax;
@@ -293,9 +304,8 @@ std::optional<SoftmaxPattern> heddle::attn::matchSoftmax(nn::SoftmaxOp softmax, 
 
   // 2. Other readers need the scores in memory anyway.
   pattern.path = paths.front();
-  for (Value step : pattern.path)
-    if (hasSecondUser(step))
-      return refuse("the scores have other users");
+  if (!feedsSoftmaxesOnly(pattern.path.back()))
+    return refuse("the scores have other users");
   if (pattern.isGuarded && llvm::range_size(softmax.getOutput().getUsers()) > 2)
     return refuse("the probabilities are used without their guard against NaN");
   pattern.scores = *Contraction::get(pattern.path.back().getDefiningOp());

@@ -245,3 +245,28 @@ func.func @gives_probabilities_that_others_read(%q: tensor<1x2x5x8xf32>, %k: ten
   %y = nn.matmul %p, %v : (tensor<1x2x5x7xf32>, tensor<1x2x7x8xf32>) -> tensor<1x2x5x8xf32>
   return %y, %p : tensor<1x2x5x8xf32>, tensor<1x2x5x7xf32>
 }
+
+// -----
+
+// One product under two masks is an attention for each; who wants the shape of scores alone doesn't keep them alive.
+// CHECK-LABEL: func.func @raises_each_mask_of_shared_scores
+// CHECK-NOT: nn.matmul
+// CHECK: attn.sdpa
+// CHECK-NOT: nn.matmul
+// CHECK: attn.sdpa
+// CHECK-NOT: nn.matmul
+// CHECK: return
+func.func @raises_each_mask_of_shared_scores(%q: tensor<1x2x5x8xf32>, %k: tensor<1x2x8x7xf32>, %v: tensor<1x2x7x8xf32>,
+    %m: tensor<7xi1>, %n: tensor<7xi1>) -> (tensor<1x2x5x8xf32>, tensor<1x2x5x8xf32>) {
+  %fill = nn.constant dense<-1.0e9> : tensor<f32>
+  %qk = nn.matmul %q, %k : (tensor<1x2x5x8xf32>, tensor<1x2x8x7xf32>) -> tensor<1x2x5x7xf32>
+  %shape = nn.shape %qk {start = 0 : i64, end = 4 : i64} : (tensor<1x2x5x7xf32>) -> tensor<4xi64>
+  %wide = nn.expand %m, %shape : (tensor<7xi1>, tensor<4xi64>) -> tensor<1x2x5x7xi1>
+  %a = nn.where %wide, %qk, %fill : (tensor<1x2x5x7xi1>, tensor<1x2x5x7xf32>, tensor<f32>) -> tensor<1x2x5x7xf32>
+  %b = nn.where %n, %qk, %fill : (tensor<7xi1>, tensor<1x2x5x7xf32>, tensor<f32>) -> tensor<1x2x5x7xf32>
+  %pa = nn.softmax %a {axis = 3 : i64} : (tensor<1x2x5x7xf32>) -> tensor<1x2x5x7xf32>
+  %pb = nn.softmax %b {axis = 3 : i64} : (tensor<1x2x5x7xf32>) -> tensor<1x2x5x7xf32>
+  %ya = nn.matmul %pa, %v : (tensor<1x2x5x7xf32>, tensor<1x2x7x8xf32>) -> tensor<1x2x5x8xf32>
+  %yb = nn.matmul %pb, %v : (tensor<1x2x5x7xf32>, tensor<1x2x7x8xf32>) -> tensor<1x2x5x8xf32>
+  return %ya, %yb : tensor<1x2x5x8xf32>, tensor<1x2x5x8xf32>
+}
