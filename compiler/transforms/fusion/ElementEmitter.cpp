@@ -173,6 +173,8 @@ Value ElementEmitter::emitSplat(Value tensor) {
 
 Value ElementEmitter::emitElementwise(Operation *op, ArrayRef<LinearIndex> index) {
   LoopDims resultDims = dims.get(op->getResult(0));
+  if (Value kept = assumed.lookup(op))
+    return emit(kept, broadcastSource(space, dims.get(kept), resultDims, index));
   SmallVector<Value> operands;
   for (Value operand : op->getOperands()) {
     operands.push_back(emit(operand, broadcastSource(space, dims.get(operand), resultDims, index)));
@@ -183,6 +185,9 @@ Value ElementEmitter::emitElementwise(Operation *op, ArrayRef<LinearIndex> index
   if (auto binary = dyn_cast<nn::BinaryOp>(op)) {
     if (binary.getKind() == nn::BinaryKind::And)
       return emitAnd(operands[0], operands[1]);
+    // Where a fill was, 0 is left; to a softmax both zeros are one.
+    if (binary.getKind() == nn::BinaryKind::Add && matchPattern(operands[1], m_AnyZeroFloat()))
+      return operands[0];
     return emitBinary(builder, binary.getKind(), operands[0], operands[1], type, elementTypeOf(binary.getRhs()));
   }
   if (auto unary = dyn_cast<nn::UnaryOp>(op))

@@ -43,6 +43,9 @@ public:
   /// Ends the region, which thereby has no more than it needs.
   void finish(mlir::Value yielded);
 
+  /// From here on, |selection| gives its operand |kept|: the mask region sees to the rest.
+  void assumeKept(mlir::Operation *selection, mlir::Value kept) { assumed[selection] = kept; }
+
   /// True where |tensor| is computed from the bound score.
   bool holdsScore(mlir::Value tensor);
 
@@ -80,6 +83,7 @@ private:
   llvm::SmallVector<mlir::AffineMap> maps;
   llvm::SmallVector<std::pair<Element, mlir::Value>> cache;
   llvm::DenseMap<mlir::Value, bool> scoreHolders;
+  llvm::DenseMap<mlir::Operation *, mlir::Value> assumed;
 };
 
 /// The element of an integer tensor as a linear expression of the loops, where it is one: ranges, sizes, sums.

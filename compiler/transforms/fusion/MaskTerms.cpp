@@ -47,7 +47,7 @@ private:
   void addTerm(double fill, std::function<Value(ElementEmitter &)> emitKeep) {
     terms.push_back({std::max(fill, floor), std::move(emitKeep)});
   }
-  void addCondition(Element condition, bool keepsWhereTrue, double fill);
+  void addCondition(nn::WhereOp op, const Element &element, bool keepsWhereTrue, double fill);
 
   ElementEmitter &emitter;
   const LoopSpace &space;
@@ -59,12 +59,15 @@ private:
 };
 } // namespace
 
-/// Keys are kept where the bool |condition| is true, or false.
-void MaskFinder::addCondition(Element condition, bool keepsWhereTrue, double fill) {
+/// Keys are kept where |op|'s condition is true, or false.
+void MaskFinder::addCondition(nn::WhereOp op, const Element &element, bool keepsWhereTrue, double fill) {
+  Element condition = operandOf(op.getCondition(), element);
   addTerm(fill, [condition, keepsWhereTrue](ElementEmitter &mask) {
     Value value = mask.emit(condition.tensor, condition.index);
     return value && !keepsWhereTrue ? mask.emitNot(value) : value;
   });
+  terms.back().selection = op;
+  terms.back().kept = keepsWhereTrue ? op.getOnTrue() : op.getOnFalse();
 }
 
 //===------------------------------------------------------------------------------------------------------------===//
@@ -120,7 +123,7 @@ void MaskFinder::visitScoreWhere(nn::WhereOp op, const Element &element, double 
   // What else is selected may take the place of a fill further down, which then masks nothing.
   if (!fill || !isFill(*fill * factor))
     return;
-  addCondition(operandOf(op.getCondition(), element), keepsWhereTrue, *fill * factor);
+  addCondition(op, element, keepsWhereTrue, *fill * factor);
   llvm::SaveAndRestore<double> restore(floor, std::max(floor, *fill * factor));
   visitScore(operandOf(keepsWhereTrue ? op.getOnTrue() : op.getOnFalse(), element), factor);
 }
@@ -172,14 +175,13 @@ void MaskFinder::visitBiasBinary(nn::BinaryOp op, const Element &element, double
 }
 
 void MaskFinder::visitBiasWhere(nn::WhereOp op, const Element &element, double factor) {
-  Element condition = operandOf(op.getCondition(), element);
   std::optional<double> onTrue = getNumber(op.getOnTrue()), onFalse = getNumber(op.getOnFalse());
   bool keepsWhereTrue = onFalse && isFill(*onFalse * factor);
   bool keepsWhereFalse = onTrue && isFill(*onTrue * factor);
   if (keepsWhereTrue == keepsWhereFalse)
     return opaque.push_back(element);
   double fill = (keepsWhereTrue ? *onFalse : *onTrue) * factor;
-  addCondition(condition, keepsWhereTrue, fill);
+  addCondition(op, element, keepsWhereTrue, fill);
   llvm::SaveAndRestore<double> restore(floor, std::max(floor, fill));
   visitBias(operandOf(keepsWhereTrue ? op.getOnTrue() : op.getOnFalse(), element), factor);
 }

@@ -17,6 +17,9 @@ struct MaskTerm {
   double fill;
   /// Writes "this key is kept" into a mask region; null where that can't be written.
   std::function<mlir::Value(ElementEmitter &)> emitKeep;
+  /// The selection that puts the fill in, and the operand that it gives for kept keys; null for other forms.
+  mlir::Operation *selection = nullptr;
+  mlir::Value kept = nullptr;
 };
 
 /// Fills from here on are masks: exp of the distance to any score is 0 in f32. -10000 is the mildest that models use.

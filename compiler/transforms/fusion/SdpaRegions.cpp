@@ -47,12 +47,6 @@ std::optional<SdpaRegions> heddle::attn::buildRegions(const SoftmaxPattern &patt
   Type element = getElementTypeOrSelf(plan.target.getType());
   auto score = std::make_unique<ElementEmitter>(dims, *plan.space, context, TypeRange(element));
   score->bindScore(plan.score);
-  Value value = score->emit(plan.softmaxInput.tensor, plan.softmaxInput.index);
-  if (!value) {
-    reason = "the scores are changed by a tensor that a region can't read";
-    return std::nullopt;
-  }
-
   SmallVector<Element> opaque;
   SmallVector<MaskTerm> terms = findMaskTerms(*score, plan.softmaxInput, opaque);
   regions.hasOpaqueBias = !opaque.empty();
@@ -65,6 +59,8 @@ std::optional<SdpaRegions> heddle::attn::buildRegions(const SoftmaxPattern &patt
       reason = "the mask, whose rows without keys give zero, is a tensor that a region can't read";
       return std::nullopt;
     }
+    if (part && regions.rule != FullyMasked::Literal && term.selection)
+      score->assumeKept(term.selection, term.kept);
     if (part)
       keep = keep ? mask->emitAnd(keep, part) : part;
   }
@@ -74,7 +70,12 @@ std::optional<SdpaRegions> heddle::attn::buildRegions(const SoftmaxPattern &patt
   } else {
     regions.rule = FullyMasked::Literal;
   }
-  if (!isa<BlockArgument>(value)) {
+  Value value = score->emit(plan.softmaxInput.tensor, plan.softmaxInput.index);
+  if (!value) {
+    reason = "the scores are changed by a tensor that a region can't read";
+    return std::nullopt;
+  }
+  if (value != score->getRegion().getArgument(0)) {
     score->finish(value);
     regions.score = std::move(score);
   }

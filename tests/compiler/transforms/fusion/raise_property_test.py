@@ -39,7 +39,8 @@ class Graph:
         name = f"%arg{len(self.arguments)}"
         dims = ", ".join(f'"{extent[1]}"' if isinstance(extent, tuple) and self.dynamic else str(size(extent))
                          for extent in shape)
-        self.arguments.append(f'{name}: {self.text(shape, element)} {{nn.name = "{name[1:]}", nn.dims = [{dims}]}}')
+        attributes = f'{{nn.name = "{name[1:]}", nn.dims = [{dims}]}}'
+        self.arguments.append(f"{name}: {self.text(shape, element)} {attributes}")
         if array is None:
             array = self.random.standard_normal([size(extent) for extent in shape])
         self.inputs.append(np.asarray(array, DTYPES[element]))
