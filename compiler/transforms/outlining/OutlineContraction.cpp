@@ -160,8 +160,29 @@ void heddle::outlineContraction(Outliner &outliner, Operation *root, Operation *
 // Convolution
 //===----------------------------------------------------------------------===//
 
+/// The patches, stored once: element |inputIndex| of the input for the loops of |patchDims|, zero in the padding.
+static TensorView storePatches(Outliner &outliner, nn::ConvOp op, ArrayRef<ShapeExpr> patchDims,
+                               ArrayRef<AffineExpr> inputIndex) {
+  Type type = cast<RankedTensorType>(op.getInput().getType()).getElementType();
+  bool isPadded = llvm::any_of(op.getPads(), [](int64_t pad) { return pad != 0; });
+  return outliner.storeTemporary(op, type, patchDims, [&](ScalarEmitter &emitter) -> Value {
+    if (!isPadded)
+      return emitter.emit(op.getInput(), inputIndex);
+    OpBuilder &builder = emitter.getBuilder();
+    Location loc = UnknownLoc::get(op.getContext());
+    SmallVector<Value> places;
+    for (auto [dim, expr] : llvm::enumerate(inputIndex)) {
+      Value place = emitter.emitIndex(expr);
+      if (dim >= 2 && op.getPads()[dim - 2] != 0)
+        place = builder.create<arith::SubIOp>(loc, place,
+                                              builder.create<arith::ConstantIndexOp>(loc, op.getPads()[dim - 2]));
+      places.push_back(place);
+    }
+    return emitter.emitPadded(op.getInput(), places, emitNumber(builder, type, 0));
+  });
+}
+
 /// Patches as rows, (channel, kernel offset...) as depth: the input's elements in the order that the weight has them.
-/// Neither padding nor groups, so that every index lies inside the input.
 void heddle::outlineConv(Outliner &outliner, nn::ConvOp root, Operation *end) {
   MLIRContext *context = outliner.getContext();
   ShapeContext &shapes = outliner.getShapes();
@@ -177,7 +198,7 @@ void heddle::outlineConv(Outliner &outliner, nn::ConvOp root, Operation *end) {
     inputIndex.push_back(getAffineDimExpr(1 + i, context) * root.getStrides()[i] +
                          getAffineDimExpr(2 + spatial + i, context) * root.getDilations()[i]);
   Contraction c;
-  c.lhs = outliner.storeCopy(root, *outliner.findView(root.getInput()), inputIndex, patchDims);
+  c.lhs = storePatches(outliner, root, patchDims, inputIndex);
   c.rhs = root.getWeight();
   c.transposeRhs = true;
 

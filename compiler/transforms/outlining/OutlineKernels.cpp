@@ -27,7 +27,11 @@ static StringRef findObstacle(Operation *op, const ShapeAnalysis &analysis) {
   if (op->getNumResults() == 1 && analysis.getElements(op->getResult(0)))
     return ""; // computed by the shape program
   if (isa<nn::ConvOp>(op) && getOutlineRole(op) == OutlineRole::Unsupported)
-    return "expects a convolution without padding and groups";
+    return "expects a convolution without groups";
+  if (auto pad = dyn_cast<nn::PadOp>(op)) {
+    if (pad.getMode() != nn::PadMode::Constant)
+      return "expects constant padding";
+  }
   if (getOutlineRole(op) == OutlineRole::Unsupported)
     return "expects an operator that has a kernel";
   auto isF32 = [](Value value) { return cast<RankedTensorType>(value.getType()).getElementType().isF32(); };

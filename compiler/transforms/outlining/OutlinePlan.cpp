@@ -30,23 +30,20 @@ static constexpr unsigned kMaxGroupScan = 256;
 
 static bool isElementwise(Operation *op) { return op->hasTrait<nn::Broadcasting>(); }
 
-/// A convolution is compiled as a product over patches, which only reads inside the input.
-static bool isPatchConv(nn::ConvOp op) {
-  return op.getGroup() == 1 && llvm::all_of(op.getPads(), [](int64_t pad) { return pad == 0; });
-}
-
 OutlineRole heddle::getOutlineRole(Operation *op) {
   // arith.constant: a scalar that regions of attention use, cloned into them.
   if (isa<nn::ShapeOp, nn::SizeOp, nn::ConstantOp, arith::ConstantOp>(op))
     return OutlineRole::Shape;
-  if (isa<nn::ReshapeOp, nn::TransposeOp, nn::SqueezeOp, nn::UnsqueezeOp, nn::FlattenOp, nn::ExpandOp, nn::SliceOp,
-          nn::SplitOp>(op))
+  if (isa<nn::ReshapeOp, nn::TransposeOp, nn::SqueezeOp, nn::UnsqueezeOp, nn::FlattenOp, nn::ExpandOp, nn::TileOp,
+          nn::SliceOp, nn::SplitOp>(op))
     return OutlineRole::View;
   if (isElementwise(op) || isa<nn::GatherOp, nn::GatherElementsOp, nn::GatherNdOp, nn::RangeOp, nn::ConstantOfShapeOp,
                                nn::TriluOp, nn::ConcatOp>(op))
     return OutlineRole::Inline;
   if (auto conv = dyn_cast<nn::ConvOp>(op))
-    return isPatchConv(conv) ? OutlineRole::Root : OutlineRole::Unsupported;
+    return conv.getGroup() == 1 ? OutlineRole::Root : OutlineRole::Unsupported;
+  if (auto pad = dyn_cast<nn::PadOp>(op))
+    return pad.getMode() == nn::PadMode::Constant ? OutlineRole::Inline : OutlineRole::Unsupported;
   if (isa<nn::MatMulOp, nn::GemmOp, nn::SoftmaxOp, nn::LogSoftmaxOp, nn::LayerNormOp, nn::RmsNormOp, nn::ReduceOp,
           attn::SdpaOp>(op))
     return OutlineRole::Root;
@@ -178,7 +175,7 @@ int64_t OutlinePlan::getCost(Value value, int64_t budget, unsigned depth) const 
 /// Ops that read an operand's memory at places of their own choosing, many times, or as the model's output.
 static bool readsMemory(OpOperand &use) {
   Operation *reader = use.getOwner();
-  if (isa<nn::GatherOp, nn::GatherElementsOp, nn::GatherNdOp>(reader))
+  if (isa<nn::GatherOp, nn::GatherElementsOp, nn::GatherNdOp, nn::PadOp>(reader))
     return use.getOperandNumber() == 0;
   if (auto norm = dyn_cast<nn::LayerNormOp>(reader))
     return static_cast<int64_t>(norm.getAxis()) + 1 != cast<RankedTensorType>(norm.getInput().getType()).getRank();

@@ -120,7 +120,6 @@ static Operation *makeMap(OpBuilder &builder, Location loc, TypeRange results, V
 }
 
 const TensorView &Outliner::materialize(Value value) {
-  views.erase(value);
   ShapeDims dims = getDims(value);
   AffineIndex loops = identityIndex(dims.size(), getContext());
   KernelBuilder kernelBuilder(getContext(), symbols, getShapes());
@@ -133,22 +132,21 @@ const TensorView &Outliner::materialize(Value value) {
   return views[value];
 }
 
-TensorView Outliner::storeCopy(Operation *op, const TensorView &view, ArrayRef<AffineExpr> index,
-                               ArrayRef<ShapeExpr> dims) {
+TensorView Outliner::storeTemporary(Operation *op, Type elementType, ArrayRef<ShapeExpr> dims,
+                                    function_ref<Value(ScalarEmitter &)> emitElement) {
   KernelBuilder kernelBuilder(getContext(), symbols, getShapes());
   KernelScope scope{kernelBuilder, {}};
   scope.ops.insert(op);
   unsigned region = kernelBuilder.addRegion({}, /*firstInput=*/0, {});
-  kernelBuilder.yield(region, kernelBuilder.getElement(region, kernelBuilder.addInput(view, index)));
+  ScalarEmitter emitter(*this, scope, region);
+  kernelBuilder.yield(region, emitElement(emitter));
   AffineIndex loops = identityIndex(dims.size(), getContext());
-  kernel::FuncOp kernelFunc =
-      kernelBuilder.finish(library, dims, {{view.elementType, ShapeDims(dims), loops}}, makeMap);
-  Value buffer =
-      builder.create<rt::BufferOp>(op->getLoc(), bufferType(), shapeFunc->slot(byteSize(dims, view.elementType)));
+  kernel::FuncOp kernelFunc = kernelBuilder.finish(library, dims, {{elementType, ShapeDims(dims), loops}}, makeMap);
+  Value buffer = builder.create<rt::BufferOp>(op->getLoc(), bufferType(), shapeFunc->slot(byteSize(dims, elementType)));
   auto inOrder = llvm::to_vector(llvm::seq<int64_t>(0, dims.size()));
-  createDispatch(scope, kernelFunc, op->getLoc(),
-                 {{buffer, ShapeDims(dims), describeResult("", view.elementType, inOrder)}}, getShapes().constant(0));
-  return TensorView::contiguous(buffer, view.elementType, dims);
+  createDispatch(scope, kernelFunc, op->getLoc(), {{buffer, ShapeDims(dims), describeResult("", elementType, inOrder)}},
+                 getShapes().constant(0));
+  return TensorView::contiguous(buffer, elementType, dims);
 }
 
 void Outliner::returnValue(Value value, unsigned output) {

@@ -16,6 +16,8 @@
 
 namespace heddle {
 
+class ScalarEmitter;
+
 /// What a kernel in the making knows beside its operands: the value that its root computes, as a scalar in a region,
 /// and the model's ops that went into it.
 struct KernelScope {
@@ -59,9 +61,10 @@ public:
   /// Makes the kernel that |scope| holds and the dispatch that computes |values|, in the order of the root's results.
   void finishKernel(KernelScope &scope, llvm::ArrayRef<ComputedValue> values, llvm::ArrayRef<ShapeExpr> bounds,
                     ShapeExpr flops, KernelBuilder::RootFactory makeRoot);
-  /// The elements of |view| at |index| over loops of |dims|, stored in the order of the loops, on behalf of |op|.
-  TensorView storeCopy(mlir::Operation *op, const TensorView &view, llvm::ArrayRef<mlir::AffineExpr> index,
-                       llvm::ArrayRef<ShapeExpr> dims);
+  /// A tensor of |dims| that is none of the model's, stored on behalf of |op|; |emitElement| gives its element at the
+  /// loops d0, d1, ..., one per dimension.
+  TensorView storeTemporary(mlir::Operation *op, mlir::Type elementType, llvm::ArrayRef<ShapeExpr> dims,
+                            llvm::function_ref<mlir::Value(ScalarEmitter &)> emitElement);
 
 private:
   friend class ScalarEmitter;
@@ -143,6 +146,8 @@ public:
   mlir::Value emitBroadcastAsF32(mlir::Value operand, mlir::Value result, llvm::ArrayRef<mlir::AffineExpr> index) {
     return emitAsF32(operand, broadcastIndex(operand, result, index));
   }
+  /// The element of the stored tensor |value| at |places|, which may lie outside; |padding| where they do.
+  mlir::Value emitPadded(mlir::Value value, llvm::SmallVector<mlir::Value> places, mlir::Value padding);
   /// |expr| over the loops as an index value.
   mlir::Value emitIndex(mlir::AffineExpr expr);
   /// |expr| as a scalar of element type |type|.
@@ -162,6 +167,7 @@ private:
   mlir::Value emitRange(nn::RangeOp op, llvm::ArrayRef<mlir::AffineExpr> index);
   mlir::Value emitTrilu(nn::TriluOp op, llvm::ArrayRef<mlir::AffineExpr> index);
   mlir::Value emitConcat(nn::ConcatOp op, llvm::ArrayRef<mlir::AffineExpr> index);
+  mlir::Value emitPad(nn::PadOp op, llvm::ArrayRef<mlir::AffineExpr> index);
   mlir::Value emitPart(mlir::Value part, llvm::ArrayRef<mlir::Value> places);
   /// Reads |view| where each dimension's index is a value of type index (trusted) or an integer (checked).
   mlir::Value emitLoad(const TensorView &view, llvm::ArrayRef<mlir::Value> index, mlir::Operation *op);

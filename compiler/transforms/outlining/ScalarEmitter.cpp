@@ -64,6 +64,7 @@ Value ScalarEmitter::emitUncached(Value value, ArrayRef<AffineExpr> index) {
       .Case([&](nn::RangeOp range) { return emitRange(range, index); })
       .Case([&](nn::TriluOp trilu) { return emitTrilu(trilu, index); })
       .Case([&](nn::ConcatOp concat) { return emitConcat(concat, index); })
+      .Case([&](nn::PadOp pad) { return emitPad(pad, index); })
       .Case([&](nn::ConstantOfShapeOp fill) -> Value {
         return builder.create<arith::ConstantOp>(UnknownLoc::get(fill.getContext()), signless(fill.getValue()));
       })
@@ -304,6 +305,37 @@ Value ScalarEmitter::emitConcat(nn::ConcatOp op, ArrayRef<AffineExpr> index) {
     begin = shapes.add(begin, extent);
   }
   return selected ? selected : emitNumber(builder, elementTypeOf(op.getOutput()), 0);
+}
+
+Value ScalarEmitter::emitPadded(Value value, SmallVector<Value> places, Value padding) {
+  Location loc = UnknownLoc::get(builder.getContext());
+  ShapeDims dims = outliner.getDims(value);
+  ShapeContext &shapes = outliner.getShapes();
+  Value zero = builder.create<arith::ConstantIndexOp>(loc, 0), isInside;
+  for (auto [place, extent] : llvm::zip(places, dims)) {
+    // One unsigned comparison: what is negative is beyond every extent.
+    Value fits = builder.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ult, place, kernel.getSize(builder, extent));
+    isInside = isInside ? builder.create<arith::AndIOp>(loc, isInside, fits).getResult() : fits;
+    Value last = kernel.getSize(builder, shapes.max(shapes.sub(extent, shapes.constant(1)), shapes.constant(0)));
+    place = builder.create<arith::MinSIOp>(loc, builder.create<arith::MaxSIOp>(loc, place, zero), last);
+  }
+  Value element = emitPart(value, places);
+  return isInside ? builder.create<arith::SelectOp>(loc, isInside, element, padding).getResult() : element;
+}
+
+/// Constant padding: the element before the pads, or the value where there is none.
+Value ScalarEmitter::emitPad(nn::PadOp op, ArrayRef<AffineExpr> index) {
+  Location loc = UnknownLoc::get(op.getContext());
+  ArrayRef<ShapeExpr> pads = *outliner.analysis.getElements(op.getPads());
+  std::optional<ArrayRef<ShapeExpr>> axes = op.getAxes() ? outliner.analysis.getElements(op.getAxes()) : std::nullopt;
+  SmallVector<Value> places = llvm::map_to_vector(index, [&](AffineExpr expr) { return emitIndex(expr); });
+  for (size_t i = 0; i < pads.size() / 2; ++i) {
+    int64_t axis = axes ? (*axes)[i].getConstant().value_or(0) : static_cast<int64_t>(i);
+    Value &place = places[axis < 0 ? axis + index.size() : axis];
+    place = builder.create<arith::SubIOp>(loc, place, kernel.getSize(builder, pads[i]));
+  }
+  Value padding = op.getValue() ? emit(op.getValue(), {}) : emitNumber(builder, elementTypeOf(op.getOutput()), 0);
+  return emitPadded(op.getData(), places, padding);
 }
 
 Value ScalarEmitter::emitPart(Value part, ArrayRef<Value> places) {

@@ -50,6 +50,19 @@ static AffineIndex sliceIndex(Outliner &outliner, const ShapeAnalysis &analysis,
   return operandIndex;
 }
 
+/// Counted round the operand: a dimension of extent 1 is a broadcast, one that isn't repeated stays as it is.
+static AffineIndex tileIndex(Outliner &outliner, ArrayRef<ShapeExpr> operandDims, ArrayRef<ShapeExpr> resultDims,
+                             ArrayRef<AffineExpr> index) {
+  AffineIndex operandIndex;
+  for (auto [operand, result, expr] : llvm::zip(operandDims, resultDims, index)) {
+    if (operand.isConstant(1))
+      operandIndex.push_back(getAffineConstantExpr(0, expr.getContext()));
+    else
+      operandIndex.push_back(operand == result ? expr : expr % outliner.getSymbols().get(operand));
+  }
+  return operandIndex;
+}
+
 static AffineIndex splitIndex(Outliner &outliner, nn::SplitOp op, unsigned result, ArrayRef<AffineExpr> index) {
   ShapeContext &shapes = outliner.getShapes();
   ShapeExpr offset = shapes.constant(0);
@@ -86,6 +99,8 @@ AffineIndex heddle::viewOperandIndex(Outliner &outliner, const ShapeAnalysis &an
   }
   if (isa<nn::ExpandOp>(op))
     return broadcast(operandDims, resultDims, index);
+  if (isa<nn::TileOp>(op))
+    return tileIndex(outliner, operandDims, resultDims, index);
   if (auto slice = dyn_cast<nn::SliceOp>(op))
     return sliceIndex(outliner, analysis, slice, index);
   if (auto split = dyn_cast<nn::SplitOp>(op))

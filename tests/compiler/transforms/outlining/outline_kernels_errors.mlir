@@ -12,12 +12,12 @@ func.func @main(%x: tensor<?x8xf32> {nn.name = "x", nn.dims = ["r", 8]}, %i: ten
 
 // -----
 
-func.func @main(%x: tensor<?x3x8x8xf32> {nn.name = "x", nn.dims = ["b", 3, 8, 8]})
+func.func @main(%x: tensor<?x4x8x8xf32> {nn.name = "x", nn.dims = ["b", 4, 8, 8]})
     -> (tensor<?x2x8x8xf32> {nn.name = "y", nn.dims = ["b", 2, 8, 8]}) {
-  %w = nn.constant dense<1.0> : tensor<2x3x3x3xf32>
-  // expected-error @+1 {{expects a convolution without padding and groups}}
-  %y = nn.conv %x, %w {dilations = array<i64: 1, 1>, group = 1 : i64, pads = array<i64: 1, 1, 1, 1>,
-                       strides = array<i64: 1, 1>} : (tensor<?x3x8x8xf32>, tensor<2x3x3x3xf32>) -> tensor<?x2x8x8xf32>
+  %w = nn.constant dense<1.0> : tensor<2x2x3x3xf32>
+  // expected-error @+1 {{expects a convolution without groups}}
+  %y = nn.conv %x, %w {dilations = array<i64: 1, 1>, group = 2 : i64, pads = array<i64: 1, 1, 1, 1>,
+                       strides = array<i64: 1, 1>} : (tensor<?x4x8x8xf32>, tensor<2x2x3x3xf32>) -> tensor<?x2x8x8xf32>
   return %y : tensor<?x2x8x8xf32>
 }
 
