@@ -50,8 +50,9 @@ class Graph:
         result = f"%v{len(self.lines)}"
         element = element or operands[0][2]
         types = ", ".join(self.text(shape, element) for _, shape, element in operands)
-        self.lines.append(f"  {result} = nn.{name} {', '.join(value for value, _, _ in operands)}{infix} {attributes} : "
-                          f"({types}) -> {self.text(shape, element)}")
+        names = ", ".join(value for value, _, _ in operands)
+        self.lines.append(f"  {result} = nn.{name} {names}{infix} {attributes} : ({types}) -> "
+                          f"{self.text(shape, element)}")
         return result, list(shape), element
 
     def constant(self, value, element="f64", shape=()):
