@@ -209,19 +209,22 @@ std::optional<PlacedTensor> heddle::attn::traceOperand(const LoopSpace &space, K
 // The skeleton.
 //===------------------------------------------------------------------------------------------------------------===//
 
-/// Finds the ways from |value| to products through score arithmetic; |paths| gets one a product.
-static void findProducts(Value value, SmallVectorImpl<Value> &path, SmallVectorImpl<SmallVector<Value>> &paths) {
+/// Finds the ways from |value| to products through score arithmetic; |paths| gets one a product. |budget| bounds the
+/// work on graphs that part and meet again and again.
+static void findProducts(Value value, SmallVectorImpl<Value> &path, SmallVectorImpl<SmallVector<Value>> &paths,
+                         unsigned &budget) {
   constexpr unsigned kMaxLength = 32;
   Operation *op = value.getDefiningOp();
-  if (!op || path.size() > kMaxLength || paths.size() > 1)
+  if (!op || path.size() > kMaxLength || paths.size() > 1 || budget == 0)
     return;
+  --budget;
   path.push_back(value);
   if (Contraction::get(op))
     paths.emplace_back(path.begin(), path.end());
   else if (isScoreStep(op))
     for (Value operand : llvm::SmallSetVector<Value, 4>(op->operand_begin(), op->operand_end()))
       if (isa<FloatType>(getElementTypeOrSelf(operand.getType())))
-        findProducts(operand, path, paths);
+        findProducts(operand, path, paths, budget);
   path.pop_back();
 }
 
@@ -269,12 +272,14 @@ static bool hasSecondUser(Value value) {
 
 /// True where scores are read by softmaxes alone, after whatever happens to them, and by who wants no more than their
 /// shape: one product under several masks is an attention for each.
-static bool feedsSoftmaxesOnly(Value value, unsigned depth = 0) {
-  constexpr unsigned kMaxDepth = 16;
+static bool feedsSoftmaxesOnly(Value value, unsigned &budget) {
   return llvm::all_of(value.getUsers(), [&](Operation *user) {
     if (isa<nn::SoftmaxOp, nn::ShapeOp>(user))
       return true;
-    return depth < kMaxDepth && isScoreStep(user) && feedsSoftmaxesOnly(user->getResult(0), depth + 1);
+    if (budget == 0 || !isScoreStep(user))
+      return false;
+    --budget;
+    return feedsSoftmaxesOnly(user->getResult(0), budget);
   });
 }
 
@@ -283,7 +288,8 @@ std::optional<SoftmaxPattern> heddle::attn::matchSoftmax(nn::SoftmaxOp softmax, 
   pattern.softmax = softmax;
   SmallVector<Value> path;
   SmallVector<SmallVector<Value>> paths;
-  findProducts(softmax.getInput(), path, paths);
+  unsigned budget = 1024;
+  findProducts(softmax.getInput(), path, paths, budget);
   pattern.isGuarded = findGuard(softmax.getOutput()) != nullptr;
   std::optional<Contraction> output = findOutputProduct(getProbabilities(pattern), pattern.weights);
 
@@ -304,7 +310,8 @@ std::optional<SoftmaxPattern> heddle::attn::matchSoftmax(nn::SoftmaxOp softmax, 
 
   // 2. Other readers need the scores in memory anyway.
   pattern.path = paths.front();
-  if (!feedsSoftmaxesOnly(pattern.path.back()))
+  budget = 1024;
+  if (!feedsSoftmaxesOnly(pattern.path.back(), budget))
     return refuse("the scores have other users");
   if (pattern.isGuarded && llvm::range_size(softmax.getOutput().getUsers()) > 2)
     return refuse("the probabilities are used without their guard against NaN");

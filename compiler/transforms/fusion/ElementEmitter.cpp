@@ -80,6 +80,11 @@ Value ElementEmitter::emitUncached(Value tensor, ArrayRef<LinearIndex> index) {
     return splat;
   if (dims.get(tensor).size() != index.size())
     return nullptr;
+  // No exporter's chain is as long; what is, is computed outside.
+  constexpr unsigned kMaxDepth = 128;
+  if (depth > kMaxDepth)
+    return capture(tensor, index);
+  llvm::SaveAndRestore<unsigned> deeper(depth, depth + 1);
   if (holdsScore(tensor))
     return emitComputed(tensor, index);
   if (Value position = emitPosition(tensor, index))

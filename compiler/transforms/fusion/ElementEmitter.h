@@ -77,6 +77,7 @@ private:
   mlir::OpBuilder builder;
   mlir::Location loc;
   unsigned numLeading;
+  unsigned depth = 0;
   bool trustsSizes = true; // sizes of a tensor that broadcasts onto the scores are theirs, or a run ends
   std::optional<Element> score;
   llvm::SmallVector<mlir::Value> captures;

@@ -11,8 +11,8 @@ using namespace mlir;
 using namespace heddle;
 using namespace heddle::attn;
 
-/// Chains of exporters are a dozen ops long.
-static constexpr unsigned kMaxDepth = 64;
+/// Chains of exporters are a dozen ops long. Sums count more, since both sides are followed: that bounds the work.
+static constexpr unsigned kMaxDepth = 64, kSumDepth = 8;
 
 static std::optional<LinearIndex> getLinear(const LoopSpace &space, KnownDims &dims, Value tensor,
                                             ArrayRef<LinearIndex> index, unsigned depth);
@@ -78,7 +78,7 @@ static std::optional<LinearIndex> getLinearBinary(const LoopSpace &space, KnownD
                                                   ArrayRef<LinearIndex> index, unsigned depth) {
   LoopDims resultDims = dims.get(op.getOutput());
   auto operand = [&](Value value) {
-    return getLinear(space, dims, value, broadcastSource(space, dims.get(value), resultDims, index), depth + 1);
+    return getLinear(space, dims, value, broadcastSource(space, dims.get(value), resultDims, index), depth + kSumDepth);
   };
   std::optional<LinearIndex> lhs = operand(op.getLhs()), rhs = lhs ? operand(op.getRhs()) : std::nullopt;
   if (!lhs || !rhs)
@@ -155,6 +155,12 @@ std::optional<LinearIndex> heddle::attn::getLinearElement(const LoopSpace &space
 }
 
 TypedAttr heddle::attn::getSplat(Value tensor) {
+  // Stretching and reshaping leave equal elements equal.
+  while (Operation *op = tensor.getDefiningOp()) {
+    if (!isa<nn::ExpandOp, nn::ReshapeOp, nn::UnsqueezeOp, nn::SqueezeOp, nn::FlattenOp>(op))
+      break;
+    tensor = op->getOperand(0);
+  }
   Attribute value;
   if (auto constant = tensor.getDefiningOp<nn::ConstantOp>()) {
     auto dense = dyn_cast<DenseElementsAttr>(constant.getValue());
@@ -162,10 +168,6 @@ TypedAttr heddle::attn::getSplat(Value tensor) {
       value = dense.getSplatValue<Attribute>();
   } else if (auto fill = tensor.getDefiningOp<nn::ConstantOfShapeOp>()) {
     value = fill.getValue();
-  } else if (Operation *op = tensor.getDefiningOp()) {
-    // Stretching and reshaping leave equal elements equal.
-    if (isa<nn::ExpandOp, nn::ReshapeOp, nn::UnsqueezeOp, nn::SqueezeOp, nn::FlattenOp>(op))
-      return getSplat(op->getOperand(0));
   }
   auto typed = dyn_cast_or_null<TypedAttr>(value);
   return typed && !typed.getType().isUnsignedInteger() ? typed : TypedAttr();

@@ -137,6 +137,8 @@ std::optional<TensorIndex> heddle::attn::viewSource(const LoopSpace &space, Know
 std::optional<TensorIndex> heddle::attn::viewTarget(const LoopSpace &space, KnownDims &dims, Operation *view,
                                                     ArrayRef<LinearIndex> index) {
   using Index = std::optional<TensorIndex>;
+  if (view->getNumOperands() == 0 || dims.get(view->getOperand(0)).size() != index.size())
+    return std::nullopt;
   return llvm::TypeSwitch<Operation *, Index>(view)
       .Case([&](nn::TransposeOp transpose) -> Index {
         TensorIndex target;

@@ -54,6 +54,8 @@ private:
   KnownDims &dims;
   SmallVectorImpl<MaskTerm> &terms;
   SmallVectorImpl<Element> &opaque;
+  // How many sums may be taken apart: what follows both sides of each needs a bound.
+  unsigned budget = 256;
   // The greatest fill that a selection nearer to the softmax may put in place of one found further down.
   double floor = -std::numeric_limits<double>::infinity();
 };
@@ -136,6 +138,9 @@ void MaskFinder::visitScoreWhere(nn::WhereOp op, const Element &element, double 
 void MaskFinder::visitBias(const Element &element, double factor) {
   if (getNumber(element.tensor) || visitUnit(element, factor))
     return;
+  if (budget == 0)
+    return opaque.push_back(element);
+  --budget;
   if (std::optional<Element> source = getElementSource(space, dims, element))
     return visitBias(*source, factor);
   Operation *op = element.tensor.getDefiningOp();
@@ -200,11 +205,12 @@ void MaskFinder::visitTriangle(nn::TriluOp op, const Element &element, double fa
 
 /// The bool or integer tensor that |tensor| is a conversion of; null where there is none.
 static Value getConverted(Value tensor) {
-  auto cast = tensor.getDefiningOp<nn::CastOp>();
-  if (!cast)
-    return nullptr;
-  Value input = cast.getInput();
-  return getElementTypeOrSelf(input.getType()).isSignlessInteger() ? input : getConverted(input);
+  while (auto cast = tensor.getDefiningOp<nn::CastOp>()) {
+    tensor = cast.getInput();
+    if (getElementTypeOrSelf(tensor.getType()).isSignlessInteger())
+      return tensor;
+  }
+  return nullptr;
 }
 
 /// "m is above 0", or not, for a bool or integer m.
