@@ -15,9 +15,8 @@ import models
 # What Heddle doesn't support yet and says so: an operator, or an initialiser overridden as an input. A case that starts
 # to work leaves the list.
 REFUSED_AT_LOAD = {
-    "attn23_bool_row_all_false", "attn23_past_present_gqa_causal", "attn23_softcap_poison", "dynamic_quantize_chain",
-    "mask_broadcast_ranks_B_equals_N", "matmulinteger_zero_points", "ms_attention_raw_mask_holes",
-    "qdq_uint8_weight_zero_points", "rope23_interleaved_partial",
+    "dynamic_quantize_chain", "matmulinteger_zero_points", "ms_attention_raw_mask_holes",
+    "qdq_uint8_weight_zero_points",
 }
 REFUSED_AT_RUN = {"initialiser_is_an_input"}
 BAD_MODEL, BAD_INPUT = (3, 5), (2,)

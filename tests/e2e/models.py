@@ -17,7 +17,7 @@ SOURCE = pathlib.Path(os.environ["HEDDLE_SOURCE_DIR"])
 SHARED = pathlib.Path(os.environ["HEDDLE_SHARED_DIR"])
 BATCHES = (1, 3, 8)
 LENGTHS = (1, 7, 16, 128, 250, 512)
-# What the compiler can do today; the Attention operator of the dynamo-sdpa23 exports comes later.
+# What the compiler can do today.
 FAMILIES = ("bert", "distilbert", "vit")
 
 
@@ -46,7 +46,7 @@ def exports():
     folders = [folder for family in FAMILIES for folder in sorted(SHARED.glob(f"models/{family}.*"))]
     if not folders:
         missing(f"no models in {SHARED / 'models'}")
-    return [folder / "model.onnx" for folder in folders if not folder.name.endswith("dynamo-sdpa23")]
+    return [folder / "model.onnx" for folder in folders]
 
 
 class Oracle:

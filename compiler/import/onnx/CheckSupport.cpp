@@ -21,8 +21,6 @@ static llvm::StringRef getRemedy(const Node &node) {
     return "the size of its result depends on values, which no compiled program can plan for: replace it by a mask";
   if (node.type == "If" || node.type == "Loop" || node.type == "Scan")
     return "export the model without control flow, for instance with torch.onnx.export(dynamo=True)";
-  if (node.type == "Attention" || node.type == "RotaryEmbedding")
-    return "export the model with opset 22 or lower: the operator is then written in basic ones";
   return "export the model with another opset or exporter, or write the operator in basic ones";
 }
 

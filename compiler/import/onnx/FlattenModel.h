@@ -35,7 +35,7 @@ struct Model {
   std::vector<const ::onnx::ValueInfoProto *> inputs; ///< without those that have an initialiser
   std::vector<const ::onnx::ValueInfoProto *> outputs;
   llvm::StringMap<const ::onnx::TensorProto *> initializers;
-  /// Types that the file declares for tensors, by name. Often wrong: for messages only.
+  /// Types that the file declares for tensors, by name. Often wrong: for messages, and where what they say is checked.
   llvm::StringMap<const ::onnx::TypeProto *> declaredTypes;
   std::vector<std::string> overridable; ///< inputs with an initialiser, where the format calls that a default
   std::vector<Node> nodes;              ///< each after the nodes whose outputs it reads

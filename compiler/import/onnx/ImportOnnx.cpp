@@ -10,8 +10,11 @@
 #include "compiler/import/onnx/NodeContext.h"
 #include "compiler/import/onnx/OpTable.h"
 #include "compiler/import/onnx/WireScan.h"
+#include "dialects/attn/AttnDialect.h"
 #include "dialects/nn/NnDialect.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Verifier.h"
 
 using namespace mlir;
@@ -180,7 +183,7 @@ LogicalResult Importer::importNode(const Node &node) {
   currentDescription = describeNode(node, *inputs);
   // checkSupport has seen to it that there is a row.
   const OpRow &row = *findOp(node.domain, node.type);
-  NodeContext context(node, *inputs, builder, reader, file.getName(), errors);
+  NodeContext context(node, *inputs, model.declaredTypes, builder, reader, file.getName(), errors);
   if (failed(checkInputs(row, context)) || failed(row.build(context)) || failed(context.finish()))
     return failure();
   for (auto [index, name] : llvm::enumerate(node.outputs)) {
@@ -241,7 +244,7 @@ LogicalResult parseModel(const ModelFile &file, ErrorList &errors, WireScan &sca
 
 OwningOpRef<ModuleOp> importOnnx(llvm::StringRef path, MLIRContext *context, ErrorList &errors) {
   using namespace importer;
-  context->loadDialect<nn::NnDialect, func::FuncDialect>();
+  context->loadDialect<nn::NnDialect, attn::AttnDialect, func::FuncDialect, arith::ArithDialect, math::MathDialect>();
   FailureOr<ModelFile> file = ModelFile::open(path, errors);
   if (failed(file))
     return {};

@@ -49,10 +49,11 @@ std::string describeNode(const Node &node, llvm::ArrayRef<Value> inputs) {
   return types.empty() ? text : text + ", inputs " + llvm::join(types, ", ");
 }
 
-NodeContext::NodeContext(const Node &node, llvm::ArrayRef<Value> inputs, OpBuilder &builder, TensorReader &reader,
-                         llvm::StringRef file, ErrorList &errors)
-    : node(node), inputs(inputs), builder(builder), reader(reader), file(file), errors(errors),
-      loc(nn::getNodeLocation(builder.getContext(), {node.name, node.type, node.domain, node.opset})) {}
+NodeContext::NodeContext(const Node &node, llvm::ArrayRef<Value> inputs,
+                         const llvm::StringMap<const ::onnx::TypeProto *> &declaredTypes, OpBuilder &builder,
+                         TensorReader &reader, llvm::StringRef file, ErrorList &errors)
+    : node(node), inputs(inputs), declaredTypes(declaredTypes), builder(builder), reader(reader), file(file),
+      errors(errors), loc(nn::getNodeLocation(builder.getContext(), {node.name, node.type, node.domain, node.opset})) {}
 
 LogicalResult NodeContext::fail(ErrorCode code, const llvm::Twine &message, llvm::StringRef help) {
   if (!isFailed)
@@ -63,6 +64,22 @@ LogicalResult NodeContext::fail(ErrorCode code, const llvm::Twine &message, llvm
 }
 
 RankedTensorType NodeContext::getType(unsigned index) const { return cast<RankedTensorType>(inputs[index].getType()); }
+
+Value NodeContext::getInputAsDeclared(unsigned index, llvm::ArrayRef<unsigned> axes) {
+  RankedTensorType type = getType(index);
+  const ::onnx::TypeProto *declared = declaredTypes.lookup(node.inputs[index]);
+  if (!declared || declared->tensor_type().shape().dim_size() != type.getRank())
+    return inputs[index];
+  // A 0 copies the extent.
+  llvm::SmallVector<int64_t> shape(type.getRank(), 0);
+  for (unsigned axis : axes)
+    if (int64_t extent = declared->tensor_type().shape().dim(static_cast<int>(axis)).dim_value();
+        type.isDynamicDim(axis) && extent > 0)
+      shape[axis] = extent;
+  if (llvm::all_of(shape, [](int64_t extent) { return extent == 0; }))
+    return inputs[index];
+  return createValue<nn::ReshapeOp>(inputs[index], createVector(shape), /*allowzero=*/false);
+}
 
 llvm::SmallVector<int64_t> NodeContext::getConstantInts(unsigned index, llvm::StringRef what) {
   if (auto values = nn::getConstantInts(getInput(index)))

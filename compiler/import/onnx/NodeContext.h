@@ -17,9 +17,11 @@ namespace heddle::importer {
 /// defaults. So builders needn't test each step; they return what emit() or setOutputs() gives.
 class NodeContext {
 public:
-  /// |inputs| has a null value for each absent input. |file| is the model's name for messages.
-  NodeContext(const Node &node, llvm::ArrayRef<mlir::Value> inputs, mlir::OpBuilder &builder, TensorReader &reader,
-              llvm::StringRef file, ErrorList &errors);
+  /// |inputs| has a null value for each absent input. |declaredTypes| are Model's, |file| is the model's name for
+  /// messages.
+  NodeContext(const Node &node, llvm::ArrayRef<mlir::Value> inputs,
+              const llvm::StringMap<const ::onnx::TypeProto *> &declaredTypes, mlir::OpBuilder &builder,
+              TensorReader &reader, llvm::StringRef file, ErrorList &errors);
 
   const Node &getNode() const { return node; }
   int64_t getOpset() const { return node.opset; }
@@ -39,6 +41,9 @@ public:
   mlir::RankedTensorType getType(unsigned index) const;
   int64_t getRank(unsigned index) const { return getType(index).getRank(); }
   mlir::Type getElementType(unsigned index) const { return getType(index).getElementType(); }
+  /// Input |index|, with extents of |axes| that inference doesn't know as the file declares them. Since it may be
+  /// wrong, a reshape says so, which fails where the number of elements is another.
+  mlir::Value getInputAsDeclared(unsigned index, llvm::ArrayRef<unsigned> axes);
   /// The integers in input |index|, which has to be a constant; fails naming it as |what| otherwise.
   llvm::SmallVector<int64_t> getConstantInts(unsigned index, llvm::StringRef what);
 
@@ -120,6 +125,7 @@ private:
 
   const Node &node;
   llvm::SmallVector<mlir::Value> inputs;
+  const llvm::StringMap<const ::onnx::TypeProto *> &declaredTypes;
   mlir::OpBuilder &builder;
   TensorReader &reader;
   llvm::StringRef file;

@@ -10,8 +10,9 @@ namespace heddle::importer {
 
 llvm::SmallVector<OpRow, 0> getAllOps() {
   llvm::SmallVector<OpRow, 0> rows;
-  for (llvm::ArrayRef<OpRow> family : {getConstantOps(), getContractionOps(), getElementwiseOps(), getIndexingOps(),
-                                       getQuantizationOps(), getReductionOps(), getShapeOps()})
+  for (llvm::ArrayRef<OpRow> family :
+       {getAttentionOps(), getConstantOps(), getContractionOps(), getElementwiseOps(), getIndexingOps(),
+        getQuantizationOps(), getReductionOps(), getRotaryOps(), getShapeOps()})
     llvm::append_range(rows, family);
   return rows;
 }

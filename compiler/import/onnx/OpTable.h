@@ -38,12 +38,14 @@ const OpRow *findOp(llvm::StringRef domain, llvm::StringRef type);
 llvm::SmallVector<OpRow, 0> getAllOps();
 
 /// The rows of each family, defined beside their builders.
+llvm::ArrayRef<OpRow> getAttentionOps();
 llvm::ArrayRef<OpRow> getConstantOps();
 llvm::ArrayRef<OpRow> getContractionOps();
 llvm::ArrayRef<OpRow> getElementwiseOps();
 llvm::ArrayRef<OpRow> getIndexingOps();
 llvm::ArrayRef<OpRow> getQuantizationOps();
 llvm::ArrayRef<OpRow> getReductionOps();
+llvm::ArrayRef<OpRow> getRotaryOps();
 llvm::ArrayRef<OpRow> getShapeOps();
 
 } // namespace heddle::importer

@@ -63,8 +63,6 @@ class ModelsTest(unittest.TestCase):
         cases = []
         for path in sorted(SHARED.glob("models/*/inputs_*.npz")):
             folder = path.parent
-            if folder.name.endswith("dynamo-sdpa23"):
-                continue  # the Attention operator isn't imported yet
             expected = np.load(folder / path.name.replace("inputs", "outputs"))["output"]
             cases.append((f"{folder.name} {path.name}", folder / "model.onnx", dict(np.load(path)), expected))
         if not cases:
