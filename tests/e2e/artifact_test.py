@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Promises about artifacts: the same bytes each time, nothing else needed to run, fast to load, weights never copied,
+"""Promises about artifacts: the same bytes each time, nothing else needed to run, weights never copied,
 no growth over many shapes."""
 
 import pathlib
@@ -14,7 +14,6 @@ import command
 import heddle
 import models
 
-LOAD_MS = 10
 SHAPES = 2000
 # Page tables, the allocator's own arenas and the plan cache settle within this.
 GROWTH_BYTES = 8 << 20
@@ -51,20 +50,11 @@ class ArtifactTest(case.ArtifactTestCase):
         for name, values in expected.items():
             self.assertLessEqual(models.difference(actual[name], values), 1e-5, name)
 
-    def test_loading_takes_milliseconds(self):
-        artifact = self.minilm()
-        best = np.inf
-        for _ in range(5):
-            begin = time.perf_counter()
-            heddle.Program(artifact).close()
-            best = min(best, time.perf_counter() - begin)
-        print(f"load: {best * 1e3:.2f} ms")
-        self.assertLessEqual(best * 1e3, LOAD_MS)
-
     def test_mapped_weights_are_not_copied(self):
         artifact = self.minilm()
-        before = memory("RssAnon")
+        before, begin = memory("RssAnon"), time.perf_counter()
         with heddle.Program(artifact) as program:
+            print(f"load: {(time.perf_counter() - begin) * 1e3:.2f} ms")  # for the reader; no test asserts a time
             program.run(models.feeds(program.inputs, 1, 16))
             grown = memory("RssAnon") - before
         weights = artifact.stat().st_size

@@ -116,22 +116,22 @@ TEST(ThreadPool, IsIdleWhenNothingIsToBeDone) {
   EXPECT_LT(process_cpu_seconds() - before, 0.05);
 }
 
-#ifndef HEDDLE_TEST_SANITIZED
-TEST(ThreadPool, ADispatchTakesLessThanTwoMicroseconds) {
+TEST(ThreadPool, ManyShortDispatchesRunEveryChunk) {
   const thread_pool pool = make_pool(2);
-  auto nothing = [](void *, unsigned, uint32_t) {};
-  // The best of many short series: on a machine that others use, only the best says what the pool costs.
+  std::atomic<int64_t> chunks{0};
+  auto count = [](void *user, unsigned, uint32_t) { static_cast<std::atomic<int64_t> *>(user)->fetch_add(1); };
+  // The best of many short series: on a machine that others use, only the best says what the pool costs. It is
+  // recorded, not asserted.
   auto best = std::chrono::nanoseconds::max();
   for (int series = 0; series < 200; ++series) {
     const auto begin = std::chrono::steady_clock::now();
     for (int i = 0; i < 100; ++i)
-      pool.get()->pool.run(16, nothing, nullptr);
+      pool.get()->pool.run(16, count, &chunks);
     best = std::min(best, std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin) / 100);
   }
   RecordProperty("nanoseconds_per_dispatch", static_cast<int>(best.count()));
-  EXPECT_LT(best, std::chrono::microseconds(2));
+  EXPECT_EQ(chunks.load(), 200 * 100 * 16);
 }
-#endif
 
 TEST(ThreadPool, CountIsChecked) {
   heddle_thread_pool_t *pool = nullptr;

@@ -187,13 +187,12 @@ Value Outliner::createBuffer(Value value, ArrayRef<ShapeExpr> stored, bool inOrd
 
 Value Outliner::constantBuffer(Attribute source, RankedTensorType sourceType, ArrayAttr recipe, RankedTensorType type) {
   auto key = ArrayAttr::get(getContext(), {source, TypeAttr::get(sourceType), recipe});
-  auto &[buffer, symbol] = constants[key];
+  Value &buffer = constants[key];
   if (buffer)
     return buffer;
   std::string name = "w" + std::to_string(constants.size() - 1);
   OpBuilder atModule(module.getBody(), module.getBody()->begin());
   atModule.create<rt::ConstantOp>(func.getLoc(), name, source, sourceType, recipe, type);
-  symbol = FlatSymbolRefAttr::get(getContext(), name);
   // At the start, before every step that may read it.
   OpBuilder atEntry(&entry.getBody().front(), entry.getBody().front().begin());
   buffer = atEntry.create<rt::ConstantBufferOp>(func.getLoc(), bufferType(), name);

@@ -121,7 +121,7 @@ private:
   std::optional<ShapeFuncBuilder> shapeFunc;
   llvm::DenseMap<mlir::Value, TensorView> views;
   /// rt.constants by source and recipe: equal ones are stored once.
-  llvm::DenseMap<mlir::Attribute, std::pair<mlir::Value, mlir::Attribute>> constants;
+  llvm::DenseMap<mlir::Attribute, mlir::Value> constants;
   /// Outputs that already have a kernel writing into them.
   llvm::DenseMap<mlir::Value, unsigned> directOutputs;
 };
