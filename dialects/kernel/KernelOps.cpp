@@ -112,6 +112,7 @@ static SmallVector<AffineMap> toMaps(ArrayAttr attr) {
 HEDDLE_ROOT_ACCESSORS(MapOp)
 HEDDLE_ROOT_ACCESSORS(ReduceOp)
 HEDDLE_ROOT_ACCESSORS(RowwiseOp)
+HEDDLE_ROOT_ACCESSORS(ScanOp)
 HEDDLE_ROOT_ACCESSORS(ContractOp)
 HEDDLE_ROOT_ACCESSORS(AttentionOp)
 #undef HEDDLE_ROOT_ACCESSORS
@@ -172,8 +173,8 @@ LogicalResult ReduceOp::verify() {
     if (loop < 0 || loop >= loops)
       return emitOpError() << "expects reduction loops below " << loops << ", got " << loop;
   int64_t count = getInputCount();
-  if (count < 1 || count > static_cast<int64_t>(getInputs().size()))
-    return emitOpError() << "expects input_count from 1 to " << getInputs().size() << ", got " << count;
+  if (count < 0 || count > static_cast<int64_t>(getInputs().size()))
+    return emitOpError() << "expects input_count from 0 to " << getInputs().size() << ", got " << count;
   SmallVector<AffineMap> maps = toMaps(getIndexingMaps());
   for (AffineMap map : ArrayRef(maps).drop_front(count))
     for (int64_t loop : getReductionLoops())
@@ -206,6 +207,22 @@ LogicalResult RowwiseOp::verify() {
     types.push_back(stat.front());
   }
   return verifyRegion(*this, getFinish(), "finish", types, elementTypes(getResults().getTypes()));
+}
+
+LogicalResult ScanOp::verify() {
+  if (getBounds().getNumResults() == 0)
+    return emitOpError() << "expects at least one loop, the scan's";
+  int64_t count = getInputCount();
+  if (count < 0 || count > static_cast<int64_t>(getInputs().size()))
+    return emitOpError() << "expects input_count from 0 to " << getInputs().size() << ", got " << count;
+  SmallVector<Type> sums = yieldedTypes(getBody());
+  if (sums.size() != 1)
+    return emitOpError() << "expects region 'body' to yield one value, got " << sums.size();
+  SmallVector<Type> types = elementTypes(getInputs().getTypes());
+  if (failed(verifyRegion(*this, getBody(), "body", ArrayRef(types).take_front(count), sums)))
+    return failure();
+  llvm::append_range(sums, ArrayRef(types).drop_front(count));
+  return verifyRegion(*this, getFinish(), "finish", sums, elementTypes(getResults().getTypes()));
 }
 
 LogicalResult ContractOp::verify() {

@@ -141,7 +141,7 @@ def Kernel_ReduceOp : Kernel_Root<"reduce"> {
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let regions = (region SizedRegion<1>:$body, SizedRegion<1>:$finish);
   let assemblyFormat = [{
-    (`sizes` `(` $sizes^ `)`)? `bounds` `(` $bounds `)` `ins` `(` $inputs `:` type($inputs) `)`
+    (`sizes` `(` $sizes^ `)`)? `bounds` `(` $bounds `)` (`ins` `(` $inputs^ `:` type($inputs) `)`)?
     attr-dict-with-keyword `body` $body `finish` $finish `:` type($results)
   }];
   let hasVerifier = 1;
@@ -182,13 +182,48 @@ def Kernel_RowwiseOp : Kernel_Root<"rowwise"> {
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let regions = (region VariadicRegion<SizedRegion<1>>:$stages);
   let assemblyFormat = [{
-    (`sizes` `(` $sizes^ `)`)? `bounds` `(` $bounds `)` `ins` `(` $inputs `:` type($inputs) `)`
+    (`sizes` `(` $sizes^ `)`)? `bounds` `(` $bounds `)` (`ins` `(` $inputs^ `:` type($inputs) `)`)?
     attr-dict-with-keyword `regions` $stages `:` type($results)
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     ::mlir::Region &getFinish() { return getStages().back(); }
   }];
+}
+
+def Kernel_ScanOp : Kernel_Root<"scan"> {
+  let summary = "running combination along the last loop";
+  let description = [{
+    The last loop runs along the scan, always from its first step to its last. For all indices p of the other loops and
+    each step i:
+      acc_i = combine(acc_(i-1), body(inputs[map(p, i)]...)),  acc_(-1) the combiner's neutral element
+      results[map(p, i)] = finish(acc_i, captures[map(p, i)]...),  with `exclusive` finish(acc_(i-1), ...)
+
+    The first `input_count` tensors are the inputs of `body`, the rest captures of `finish`. Terms are added one at a
+    time in the order of the loop, so that no result depends on vectors, threads or what comes after it. A scan from
+    the end has maps that count down.
+
+        // sums of a row, each up to and with its own element
+        %y = kernel.scan sizes(%n) bounds(affine_map<()[s0] -> (s0, 8)>) ins(%x : tensor<?x8xf32>)
+            attributes {indexing_maps = [affine_map<(d0, d1)[s0] -> (d0, d1)>, affine_map<(d0, d1)[s0] -> (d0, d1)>],
+                        input_count = 1 : i64, combiner = #kernel.combiner<sum>} body {
+        ^bb0(%e: f32):
+          kernel.yield %e : f32
+        } finish {
+        ^bb0(%sum: f32):
+          kernel.yield %sum : f32
+        } : tensor<?x8xf32>
+  }];
+  let arguments = (ins Variadic<AnyRankedTensor>:$inputs, Variadic<Index>:$sizes, AffineMapAttr:$bounds,
+                       AffineMapArrayAttr:$indexing_maps, I64Attr:$input_count, Kernel_CombinerAttr:$combiner,
+                       UnitAttr:$exclusive);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let regions = (region SizedRegion<1>:$body, SizedRegion<1>:$finish);
+  let assemblyFormat = [{
+    (`sizes` `(` $sizes^ `)`)? `bounds` `(` $bounds `)` (`ins` `(` $inputs^ `:` type($inputs) `)`)?
+    attr-dict-with-keyword `body` $body `finish` $finish `:` type($results)
+  }];
+  let hasVerifier = 1;
 }
 
 def Kernel_ContractOp : Kernel_Root<"contract"> {

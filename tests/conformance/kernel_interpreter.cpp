@@ -140,6 +140,7 @@ public:
         })
         .Case([&](kernel::RowwiseOp op) { run_rowwise(op); })
         .Case([&](kernel::ReduceOp op) { run_reduce(op); })
+        .Case([&](kernel::ScanOp op) { run_scan(op); })
         .Case([&](kernel::ContractOp op) { run_contract(op); })
         .Case([&](kernel::AttentionOp op) { run_attention(op); });
     return std::move(result_);
@@ -289,6 +290,22 @@ private:
       values captures = elements(count, op.getInputs().size());
       sums.insert(sums.end(), captures.begin(), captures.end());
       write(body(op.getFinish(), sums));
+    });
+  }
+
+  void run_scan(kernel::ScanOp op) {
+    std::vector<unsigned> outer = all_loops();
+    unsigned last = outer.back(), count = op.getInputCount();
+    outer.pop_back();
+    for_each(outer, [&] {
+      scalar sum = neutral(op.getCombiner(), op.getBody().front().getTerminator()->getOperand(0).getType());
+      for_each({last}, [&] {
+        scalar next = combine(op.getCombiner(), sum, body(op.getBody(), elements(0, count))[0]);
+        values arguments = elements(count, op.getInputs().size());
+        arguments.insert(arguments.begin(), op.getExclusive() ? sum : next);
+        write(body(op.getFinish(), arguments));
+        sum = next;
+      });
     });
   }
 

@@ -29,6 +29,8 @@ LogicalResult emitRoot(KernelEmitter &emitter) {
     return emitRowwise(emitter);
   if (isa<kernel::ReduceOp>(root))
     return emitReduce(emitter);
+  if (isa<kernel::ScanOp>(root))
+    return emitScan(emitter);
   return isa<kernel::ContractOp>(root) ? emitContract(emitter) : emitAttention(emitter);
 }
 

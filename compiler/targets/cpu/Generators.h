@@ -12,6 +12,7 @@ namespace heddle::cpu {
 mlir::LogicalResult emitMap(KernelEmitter &emitter);
 mlir::LogicalResult emitRowwise(KernelEmitter &emitter);
 mlir::LogicalResult emitReduce(KernelEmitter &emitter);
+mlir::LogicalResult emitScan(KernelEmitter &emitter);
 mlir::LogicalResult emitContract(KernelEmitter &emitter);
 mlir::LogicalResult emitAttention(KernelEmitter &emitter);
 

@@ -102,7 +102,8 @@ LogicalResult KernelPlan::readOperands() {
 
 FailureOr<KernelPlan> KernelPlan::create(kernel::FuncOp func) {
   KernelPlan plan(func);
-  if (!isa<kernel::MapOp, kernel::RowwiseOp, kernel::ReduceOp, kernel::ContractOp, kernel::AttentionOp>(plan.root))
+  if (!isa<kernel::MapOp, kernel::RowwiseOp, kernel::ReduceOp, kernel::ScanOp, kernel::ContractOp, kernel::AttentionOp>(
+          plan.root))
     return plan.root->emitOpError("has no code generator on this target");
   if (!plan.config)
     return func.emitOpError("expects kernel.config; run cpu-select-lowering-config first");
@@ -114,6 +115,8 @@ FailureOr<KernelPlan> KernelPlan::create(kernel::FuncOp func) {
     plan.planRowwise();
   else if (isa<kernel::ReduceOp>(plan.root))
     plan.planReduce();
+  else if (isa<kernel::ScanOp>(plan.root))
+    plan.planScan();
   else if (failed(isa<kernel::ContractOp>(plan.root) ? plan.planContract() : plan.planAttention()))
     return failure();
   return plan;
@@ -231,6 +234,33 @@ void KernelPlan::planReduce() {
   }
   items.workPerItem = product(reducedBounds, func.getContext());
   if (reducesLanes)
+    return;
+  int64_t columns = kLanes * config.getInteger(config::kVectorsPerItem);
+  items.digits.push_back(toExpr(nest.bounds[vectorLoop]).ceilDiv(columns));
+  items.workPerItem = items.workPerItem * columns;
+}
+
+//===----------------------------------------------------------------------===//
+// scan
+//===----------------------------------------------------------------------===//
+
+void KernelPlan::planScan() {
+  // The scan stays a loop of its own, the last one.
+  SmallVector<bool> canMerge(nest.getNumLoops(), true);
+  if (nest.getNumLoops() >= 2)
+    canMerge[nest.getNumLoops() - 2] = false;
+  mergeLoops(nest, canMerge, findUsedIndices(func.getRoot()));
+  unsigned last = nest.getNumLoops() - 1;
+  isReduction.assign(nest.getNumLoops(), false);
+  isReduction[last] = true;
+  // Lanes are neighbouring scans. Where those don't lie side by side gathers would cost more than lanes bring.
+  unsigned parallel = chooseVectorLoop();
+  vectorLoop = getLaneStride(getResult(0), parallel, kLanes) == LaneStride::Unit ? parallel : last;
+  for (unsigned loop = 0; loop < last; ++loop)
+    if (loop != vectorLoop)
+      items.digits.push_back(toExpr(nest.bounds[loop]));
+  items.workPerItem = toExpr(nest.bounds[last]);
+  if (vectorLoop == last)
     return;
   int64_t columns = kLanes * config.getInteger(config::kVectorsPerItem);
   items.digits.push_back(toExpr(nest.bounds[vectorLoop]).ceilDiv(columns));

@@ -77,7 +77,7 @@ struct KernelPlan {
   unsigned numInputs = 0;                        // of the root
   llvm::SmallVector<Polynomial> bindingElements; // per binding of the function
   kernel::LoweringConfigAttr config;
-  /// Loop along which vectors run, for roots other than contract.
+  /// Loop along which vectors run, for roots other than contract; for kernel.scan the scan's own: then code is scalar.
   unsigned vectorLoop = 0;
   /// kernel.reduce: vectors run along the last reduction loop rather than along a parallel one.
   bool reducesLanes = false;
@@ -103,6 +103,7 @@ private:
   void planMap();
   void planRowwise();
   void planReduce();
+  void planScan();
   mlir::LogicalResult planContract();
   mlir::LogicalResult planAttention();
   mlir::AffineExpr layOutAttention(mlir::AffineExpr depth);

@@ -45,7 +45,7 @@ OutlineRole heddle::getOutlineRole(Operation *op) {
   if (auto pad = dyn_cast<nn::PadOp>(op))
     return pad.getMode() == nn::PadMode::Constant ? OutlineRole::Inline : OutlineRole::Unsupported;
   if (isa<nn::MatMulOp, nn::GemmOp, nn::SoftmaxOp, nn::LogSoftmaxOp, nn::LayerNormOp, nn::RmsNormOp, nn::ReduceOp,
-          attn::SdpaOp>(op))
+          nn::CumSumOp, attn::SdpaOp>(op))
     return OutlineRole::Root;
   return OutlineRole::Unsupported;
 }

@@ -81,6 +81,8 @@ void Outliner::outlineRoot(Operation *root, Operation *end) {
     return outlineContraction(*this, root, end);
   if (auto sdpa = dyn_cast<attn::SdpaOp>(root))
     return outlineAttention(*this, sdpa);
+  if (auto scan = dyn_cast<nn::CumSumOp>(root))
+    return outlineScan(*this, scan, end);
   if (auto conv = dyn_cast<nn::ConvOp>(root))
     return outlineConv(*this, conv, end);
   if (auto reduce = dyn_cast<nn::ReduceOp>(root); reduce && reduce.getKind() != nn::ReduceKind::LogSumExp)

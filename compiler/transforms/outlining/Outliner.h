@@ -194,6 +194,7 @@ void outlineConv(Outliner &outliner, nn::ConvOp root, mlir::Operation *end);
 void outlineRowwise(Outliner &outliner, mlir::Operation *root, mlir::Operation *end);
 void outlineReduce(Outliner &outliner, nn::ReduceOp root, mlir::Operation *end);
 void outlineAttention(Outliner &outliner, attn::SdpaOp root);
+void outlineScan(Outliner &outliner, nn::CumSumOp root, mlir::Operation *end);
 
 } // namespace heddle
 

@@ -66,6 +66,22 @@ kernel.func @rowwise(%x: tensor<8x4xf32>) -> tensor<8x4xf32> {
   kernel.return %y : tensor<8x4xf32>
 }
 
+// CHECK-LABEL: kernel.func @scan(
+kernel.func @scan(%x: tensor<8x4xi64>) -> tensor<8x4xi64> {
+  // CHECK: kernel.scan bounds(#{{.*}}) ins(%{{.*}} : tensor<8x4xi64>)
+  // CHECK-SAME: combiner = #kernel.combiner<sum>, exclusive
+  %y = kernel.scan bounds(affine_map<() -> (8, 4)>) ins(%x : tensor<8x4xi64>)
+      attributes {indexing_maps = [affine_map<(p, s) -> (p, s)>, affine_map<(p, s) -> (p, s)>], input_count = 1 : i64,
+                  combiner = #kernel.combiner<sum>, exclusive} body {
+  ^bb0(%e: i64):
+    kernel.yield %e : i64
+  } finish {
+  ^bb0(%sum: i64):
+    kernel.yield %sum : i64
+  } : tensor<8x4xi64>
+  kernel.return %y : tensor<8x4xi64>
+}
+
 // CHECK-LABEL: kernel.func @contract(
 // CHECK-SAME: attributes {kernel.config = #kernel.lowering_config<{row_tile = 8 : i64}>}
 kernel.func @contract(%x: tensor<?x8xf32> {kernel.dims = array<i64: 0>}, %w: tensor<2x8x16xf32>, %rows: index)

@@ -203,3 +203,49 @@ kernel.func @tests_nothing_without_a_mask(%q: tensor<4x16xf32>, %k: tensor<40x16
   } : tensor<4x16xf32>
   kernel.return %o : tensor<4x16xf32>
 }
+
+// -----
+
+// Scans that don't lie side by side run one by one, their sum in a register.
+// CHECK-LABEL: func.func @scans_rows
+// CHECK: scf.for
+// CHECK:   %{{.*}} = scf.for {{.*}} iter_args(%[[SUM:.*]] = %{{.*}}) -> (i64)
+// CHECK:     %[[E:.*]] = memref.load
+// CHECK:     %[[NEXT:.*]] = arith.addi %[[SUM]], %[[E]] : i64
+// CHECK:     memref.store %[[NEXT]]
+// CHECK:     scf.yield %[[NEXT]]
+kernel.func @scans_rows(%x: tensor<?x40xi64> {kernel.dims = array<i64: 0>}, %n: index)
+    -> (tensor<?x40xi64> {kernel.dims = array<i64: 0>}) {
+  %y = kernel.scan sizes(%n) bounds(affine_map<()[s0] -> (s0, 40)>) ins(%x : tensor<?x40xi64>)
+      attributes {indexing_maps = [affine_map<(p, s)[s0] -> (p, s)>, affine_map<(p, s)[s0] -> (p, s)>],
+                  input_count = 1 : i64, combiner = #kernel.combiner<sum>} body {
+  ^bb0(%e: i64):
+    kernel.yield %e : i64
+  } finish {
+  ^bb0(%sum: i64):
+    kernel.yield %sum : i64
+  } : tensor<?x40xi64>
+  kernel.return %y : tensor<?x40xi64>
+}
+
+// -----
+
+// Neighbouring ones share a vector, one a lane.
+// CHECK-LABEL: func.func @scans_columns
+// CHECK: scf.for {{.*}} iter_args(%[[SUM:.*]] = %{{.*}}) -> (vector<16xf32>)
+// CHECK:   %[[NEXT:.*]] = arith.addf %[[SUM]], %{{.*}} : vector<16xf32>
+// CHECK:   vector.store %[[SUM]]
+// CHECK:   scf.yield %[[NEXT]]
+kernel.func @scans_columns(%x: tensor<?x64xf32> {kernel.dims = array<i64: 0>}, %n: index)
+    -> (tensor<?x64xf32> {kernel.dims = array<i64: 0>}) {
+  %y = kernel.scan sizes(%n) bounds(affine_map<()[s0] -> (64, s0)>) ins(%x : tensor<?x64xf32>)
+      attributes {indexing_maps = [affine_map<(p, s)[s0] -> (s, p)>, affine_map<(p, s)[s0] -> (s, p)>],
+                  input_count = 1 : i64, combiner = #kernel.combiner<sum>, exclusive} body {
+  ^bb0(%e: f32):
+    kernel.yield %e : f32
+  } finish {
+  ^bb0(%sum: f32):
+    kernel.yield %sum : f32
+  } : tensor<?x64xf32>
+  kernel.return %y : tensor<?x64xf32>
+}

@@ -1,13 +1,13 @@
 // RUN: heddle-opt %s --nn-outline-kernels --split-input-file --verify-diagnostics
 
 // All ops without a kernel are reported, and nothing is changed.
-func.func @main(%x: tensor<?x8xf32> {nn.name = "x", nn.dims = ["r", 8]}, %i: tensor<?x8xi64> {nn.name = "i", nn.dims = ["r", 8]})
-    -> (tensor<?x8xf32> {nn.name = "y", nn.dims = ["r", 8]}, tensor<?x8xi64> {nn.name = "z", nn.dims = ["r", 8]}) {
+func.func @main(%x: tensor<?x8xf32> {nn.name = "x", nn.dims = ["r", 8]}, %s: tensor<f32> {nn.name = "s", nn.dims = []})
+    -> (tensor<?x8xi4> {nn.name = "y", nn.dims = ["r", 8]}, tensor<?x8xui4> {nn.name = "z", nn.dims = ["r", 8]}) {
   // expected-error @+1 {{expects an operator that has a kernel; the CPU target has no kernel for it}}
-  %y = nn.cumsum %x {axis = 1 : i64} : (tensor<?x8xf32>) -> tensor<?x8xf32>
+  %y = nn.quantize_linear %x, %s {axis = 1 : i64, block_size = 0 : i64, to = i4} : (tensor<?x8xf32>, tensor<f32>) -> tensor<?x8xi4>
   // expected-error @+1 {{expects an operator that has a kernel; the CPU target has no kernel for it}}
-  %z = nn.cumsum %i {axis = 1 : i64} : (tensor<?x8xi64>) -> tensor<?x8xi64>
-  return %y, %z : tensor<?x8xf32>, tensor<?x8xi64>
+  %z = nn.quantize_linear %x, %s {axis = 1 : i64, block_size = 0 : i64, to = ui4} : (tensor<?x8xf32>, tensor<f32>) -> tensor<?x8xui4>
+  return %y, %z : tensor<?x8xi4>, tensor<?x8xui4>
 }
 
 // -----
