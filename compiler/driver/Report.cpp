@@ -7,6 +7,7 @@
 #include "compiler/driver/NominalShape.h"
 #include "compiler/support/Version.h"
 #include "dialects/kernel/KernelOps.h"
+#include "dialects/nn/NnDialect.h"
 #include "dialects/rt/RtDialect.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
@@ -112,6 +113,15 @@ static std::vector<AttentionReport> describeAttentions(ModuleOp module) {
   return attentions;
 }
 
+/// What the other passes that raise counted.
+static std::vector<std::pair<std::string, int64_t>> countRaised(ModuleOp module) {
+  std::vector<std::pair<std::string, int64_t>> counts;
+  if (auto entries = module->getAttrOfType<DictionaryAttr>(nn::NnDialect::getRaisedAttrName()))
+    for (NamedAttribute entry : entries)
+      counts.emplace_back(entry.getName().str(), cast<IntegerAttr>(entry.getValue()).getInt());
+  return counts;
+}
+
 CompileReport heddle::makeReport(const CompiledModel &compiled, StringRef modelName) {
   CompileReport report;
   report.model = modelName.str();
@@ -122,6 +132,7 @@ CompileReport heddle::makeReport(const CompiledModel &compiled, StringRef modelN
   ModuleOp module = *const_cast<OwningOpRef<ModuleOp> &>(compiled.module);
   report.kernelCount = llvm::range_size(module.getOps<kernel::FuncOp>());
   report.attentions = describeAttentions(module);
+  report.raised = countRaised(module);
   for (auto entry : module.getOps<rt::FuncOp>()) {
     report.inputs = describeTensors(entry.getInputs());
     report.outputs = describeTensors(entry.getOutputs());
@@ -164,7 +175,10 @@ std::string heddle::formatSummary(const CompileReport &report) {
   os << "program  " << report.kernels.size() << " dispatches of " << report.kernelCount << " kernels (";
   llvm::interleaveComma(roots, os, [&](const auto &root) { os << root.second << " " << root.first; });
   os << ")\n";
-  os << "fusion   " << fused << " of " << report.kernels.size() << " dispatches hold more than one node\n";
+  os << "fusion   " << fused << " of " << report.kernels.size() << " dispatches hold more than one node";
+  for (const auto &[name, count] : report.raised)
+    os << ", " << count << " " << name;
+  os << (report.raised.empty() ? "\n" : " raised\n");
   if (!report.attentions.empty())
     os << "attention "
        << llvm::count_if(report.attentions, [](const AttentionReport &attention) { return attention.isRaised; })
@@ -209,6 +223,10 @@ std::string heddle::formatJson(const CompileReport &report) {
           for (const auto &[key, value] : attention.facts)
             json.attribute(key, value);
         });
+    });
+    json.attributeObject("raised", [&] {
+      for (const auto &[name, count] : report.raised)
+        json.attribute(name, count);
     });
     json.attributeArray("kernels", [&] {
       for (const KernelReport &kernel : report.kernels)

@@ -35,7 +35,8 @@ struct CompileReport {
   std::vector<std::pair<std::string, std::string>> inputs, outputs; ///< name, "i64[batch, seq]"
   size_t nodeCount = 0, kernelCount = 0;
   std::vector<AttentionReport> attentions;
-  std::vector<KernelReport> kernels;                       ///< one a dispatch, in order
+  std::vector<std::pair<std::string, int64_t>> raised; ///< other ops made from several nodes: "layer_norm", how many
+  std::vector<KernelReport> kernels;                   ///< one a dispatch, in order
   std::vector<std::pair<std::string, uint64_t>> codeBytes; ///< per target
   int64_t weightBytes = 0;
   uint64_t artifactBytes = 0;

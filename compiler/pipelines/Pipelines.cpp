@@ -25,6 +25,10 @@ void heddle::buildFusionPipeline(OpPassManager &pm) {
   pm.addPass(createCSEPass());
   // Folding and canonicalisation leave types less exact than they could be.
   pm.addNestedPass<func::FuncOp>(nn::createInferShapesPass());
+  // Epsilons, factors and extents of rows are known by now. Before attention, so that nobody looks for a softmax's
+  // operands through statistics.
+  pm.addPass(nn::createRaiseNormsPass());
+  pm.addPass(nn::createRaiseActivationsPass());
   // Last: heads are told from extents, and scales and fills from constants, which are all known by now.
   pm.addPass(nn::createRaiseSdpaPass());
 }

@@ -77,6 +77,12 @@ static LogicalResult verifyBoundaryAttribute(Operation *op, NamedAttribute attri
 
 LogicalResult NnDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
   StringRef name = attribute.getName();
+  if (name == getRaisedAttrName()) {
+    auto counts = dyn_cast<DictionaryAttr>(attribute.getValue());
+    if (counts && llvm::all_of(counts, [](NamedAttribute entry) { return isa<IntegerAttr>(entry.getValue()); }))
+      return success();
+    return op->emitError("expects '") << name << "' to hold numbers of ops by name, got " << attribute.getValue();
+  }
   if (name != getOutputsAttrName() && name != getConstantInputsAttrName())
     return op->emitError("expects no attribute ") << attribute.getName() << " on an op";
   auto names = dyn_cast<ArrayAttr>(attribute.getValue());

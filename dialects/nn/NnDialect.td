@@ -35,6 +35,7 @@ def Nn_Dialect : Dialect {
     - `nn.outputs = ["logits"]` on an op: the names in the model file of its results, "" for one without.
     - `nn.constant_inputs = ["w"]` on `@main`: inputs that the model file has a default for, and that were imported as
       constants.
+    - `nn.raised = {layer_norm = 5 : i64}` on a module: how many ops were made from others that spelled them out.
 
     An imported op's location is `fused<#nn.onnx_op<"MatMul", "", 17>>["/layer.0/MatMul"]`: the node's name, and as
     metadata its op type, domain and opset (Locations.h makes and reads them).
@@ -54,6 +55,8 @@ def Nn_Dialect : Dialect {
     static constexpr llvm::StringLiteral getOutputsAttrName() { return "nn.outputs"; }
     /// Name of the function attribute that lists inputs imported as constants.
     static constexpr llvm::StringLiteral getConstantInputsAttrName() { return "nn.constant_inputs"; }
+    /// Name of the module attribute that holds how many ops were raised, by name.
+    static constexpr llvm::StringLiteral getRaisedAttrName() { return "nn.raised"; }
     /// Name of the argument and result attribute that holds one symbol or extent a dimension.
     static constexpr llvm::StringLiteral getDimsAttrName() { return "nn.dims"; }
 

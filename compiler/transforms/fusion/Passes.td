@@ -77,4 +77,62 @@ def RaiseSdpaPass : Pass<"attn-raise-sdpa", "::mlir::ModuleOp"> {
                            "::mlir::math::MathDialect"];
 }
 
+def RaiseNormsPass : Pass<"nn-raise-norms", "::mlir::ModuleOp"> {
+  let summary = "Make one nn.layer_norm or nn.rms_norm of each normalisation that is spelled out";
+  let description = [{
+    Anchored on the square root, inverted or not, of a mean of squares plus a number. What was squared is the input, or
+    its difference to its mean along the same, last axes; it must be a factor of a product in which the root divides.
+    Products are compared as sets of factors, so order, grouping and the place of the scale don't matter. Means may be
+    sums over a known number of elements, and TensorFlow's `x * s + (bias - mean * s)` is understood too.
+
+        %mean = nn.reduce mean %x axes [2] {keepdims} : (tensor<?x?x8xf32>) -> tensor<?x?x1xf32>
+        %d = nn.binary sub %x, %mean : (tensor<?x?x8xf32>, tensor<?x?x1xf32>) -> tensor<?x?x8xf32>
+        %square = nn.binary pow %d, %two : (tensor<?x?x8xf32>, tensor<f32>) -> tensor<?x?x8xf32>
+        %variance = nn.reduce mean %square axes [2] {keepdims} : (tensor<?x?x8xf32>) -> tensor<?x?x1xf32>
+        %sum = nn.binary add %variance, %epsilon : (tensor<?x?x1xf32>, tensor<f32>) -> tensor<?x?x1xf32>
+        %root = nn.unary sqrt %sum : (tensor<?x?x1xf32>) -> tensor<?x?x1xf32>
+        %quotient = nn.binary div %d, %root : (tensor<?x?x8xf32>, tensor<?x?x1xf32>) -> tensor<?x?x8xf32>
+        %scaled = nn.binary mul %quotient, %gamma : (tensor<?x?x8xf32>, tensor<8xf32>) -> tensor<?x?x8xf32>
+        %y = nn.binary add %scaled, %beta : (tensor<?x?x8xf32>, tensor<8xf32>) -> tensor<?x?x8xf32>
+      ==>
+        %y = nn.layer_norm %x, %gamma, %beta {axis = 2 : i64, epsilon = 9.99999974E-6 : f32}
+          : (tensor<?x?x8xf32>, tensor<8xf32>, tensor<8xf32>) -> tensor<?x?x8xf32>
+
+    The result is the same but for the order of roundings. Where the file computes in a narrow type or converts back
+    and forth, statistics are taken in f32 from now on, which only drops roundings; a conversion to a type narrower than
+    the input's stops the pass, since it would drop values. Statistics that others read stay beside the norm.
+
+    Input invariant: constants are folded.
+    Output IR: the module's `nn.raised` counts the norms.
+  }];
+  let statistics = [Statistic<"numRaised", "num-raised", "Normalisations made one op">];
+  let dependentDialects = ["::heddle::nn::NnDialect"];
+}
+
+def RaiseActivationsPass : Pass<"nn-raise-activations", "::mlir::ModuleOp"> {
+  let summary = "Make one op of each GELU, SiLU and sigmoid that is spelled out";
+  let description = [{
+    Anchored on erf, tanh, sigmoid and exp. The function's argument and what is made of its result are written as
+    polynomials, of the input and of the function, and compared with those of nn's activations: every order of sums and
+    products, every place of the constants and every way to write a cube gives the same polynomial.
+
+        %scaled = nn.binary div %x, %root_of_two : (tensor<?x8xf32>, tensor<f32>) -> tensor<?x8xf32>
+        %erf = nn.unary erf %scaled : (tensor<?x8xf32>) -> tensor<?x8xf32>
+        %sum = nn.binary add %erf, %one : (tensor<?x8xf32>, tensor<f32>) -> tensor<?x8xf32>
+        %product = nn.binary mul %x, %sum : (tensor<?x8xf32>, tensor<f32>) -> tensor<?x8xf32>
+        %y = nn.binary mul %product, %half : (tensor<?x8xf32>, tensor<f32>) -> tensor<?x8xf32>
+      ==>
+        %y = nn.unary gelu_erf %x : (tensor<?x8xf32>) -> tensor<?x8xf32>
+
+    Factors must be the true ones up to the rounding of a few constants in the element type. So the three GELUs never
+    stand in for one another, and a slightly different function stays what it is. Softplus isn't raised: spelled out it
+    overflows where the op doesn't.
+
+    Input invariant: constants are folded.
+    Output IR: the module's `nn.raised` counts the activations by kind.
+  }];
+  let statistics = [Statistic<"numRaised", "num-raised", "Activations made one op">];
+  let dependentDialects = ["::heddle::nn::NnDialect"];
+}
+
 #endif // HEDDLE_COMPILER_TRANSFORMS_FUSION_PASSES_TD

@@ -37,6 +37,11 @@ func.func private @main() -> (tensor<4xf32> {nn.dims = ["b"]})
 
 // -----
 
+// expected-error @below {{expects 'nn.raised' to hold numbers of ops by name, got {layer_norm = "five"}}}
+module attributes {nn.raised = {layer_norm = "five"}} {}
+
+// -----
+
 // expected-error @below {{expects 'nn.constant_inputs' to hold names, got 3}}
 func.func private @main() attributes {nn.constant_inputs = 3 : i64}
 
