@@ -81,6 +81,13 @@ Value NodeContext::getInputAsDeclared(unsigned index, llvm::ArrayRef<unsigned> a
   return createValue<nn::ReshapeOp>(inputs[index], createVector(shape), /*allowzero=*/false);
 }
 
+llvm::StringRef NodeContext::getDeclaredDim(unsigned index, unsigned axis) const {
+  const ::onnx::TypeProto *declared = index < node.inputs.size() ? declaredTypes.lookup(node.inputs[index]) : nullptr;
+  if (!declared || static_cast<int>(axis) >= declared->tensor_type().shape().dim_size())
+    return {};
+  return declared->tensor_type().shape().dim(static_cast<int>(axis)).dim_param();
+}
+
 llvm::SmallVector<int64_t> NodeContext::getConstantInts(unsigned index, llvm::StringRef what) {
   if (auto values = nn::getConstantInts(getInput(index)))
     return *values;

@@ -44,6 +44,9 @@ public:
   /// Input |index|, with extents of |axes| that inference doesn't know as the file declares them. Since it may be
   /// wrong, a reshape says so, which fails where the number of elements is another.
   mlir::Value getInputAsDeclared(unsigned index, llvm::ArrayRef<unsigned> axes);
+  /// The name that the file gives dimension |axis| of input |index|; empty where it gives none. Equal names are no
+  /// proof of equal extents.
+  llvm::StringRef getDeclaredDim(unsigned index, unsigned axis) const;
   /// The integers in input |index|, which has to be a constant; fails naming it as |what| otherwise.
   llvm::SmallVector<int64_t> getConstantInts(unsigned index, llvm::StringRef what);
 

@@ -12,7 +12,7 @@ llvm::SmallVector<OpRow, 0> getAllOps() {
   llvm::SmallVector<OpRow, 0> rows;
   for (llvm::ArrayRef<OpRow> family :
        {getAttentionOps(), getConstantOps(), getContractionOps(), getElementwiseOps(), getIndexingOps(),
-        getQuantizationOps(), getReductionOps(), getRotaryOps(), getShapeOps()})
+        getMicrosoftAttentionOps(), getQuantizationOps(), getReductionOps(), getRotaryOps(), getShapeOps()})
     llvm::append_range(rows, family);
   return rows;
 }

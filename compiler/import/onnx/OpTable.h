@@ -43,6 +43,7 @@ llvm::ArrayRef<OpRow> getConstantOps();
 llvm::ArrayRef<OpRow> getContractionOps();
 llvm::ArrayRef<OpRow> getElementwiseOps();
 llvm::ArrayRef<OpRow> getIndexingOps();
+llvm::ArrayRef<OpRow> getMicrosoftAttentionOps();
 llvm::ArrayRef<OpRow> getQuantizationOps();
 llvm::ArrayRef<OpRow> getReductionOps();
 llvm::ArrayRef<OpRow> getRotaryOps();

@@ -138,16 +138,37 @@ TEST(Attention, HasWindowsSinceOpset25) {
   EXPECT_THAT(error(early.builder), HasSubstr("attribute 'left_window_size' is not supported in opset 24"));
 }
 
-TEST(Attention, GivesProbabilitiesButNoScores) {
+TEST(Attention, GivesProbabilitiesAndScores) {
   Heads4 probabilities(23, {}, {"y", "", "", "p"});
   probabilities.builder.output("p");
   setInt(probabilities.node, "qk_matmul_output_mode", 3);
-  EXPECT_THAT(text(probabilities.builder), HasSubstr("probabilities tensor<?x4x?x?xf32>"));
-  Heads4 scores(23, {}, {"y", "", "", "p"});
-  EXPECT_THAT(text(scores.builder), Not(HasSubstr("probabilities"))) << "declared, but used by nobody";
-  scores.builder.output("p");
-  EXPECT_THAT(error(scores.builder),
-              HasSubstr("output 'p' is output 3 of Attention (opset 23), which is not supported"));
+  EXPECT_THAT(text(probabilities.builder),
+              AllOf(HasSubstr("probabilities tensor<?x4x?x?xf32>"), Not(HasSubstr("nn.matmul"))));
+  auto scores = [](int64_t mode) {
+    Heads4 node(23, {"m"}, {"y", "", "", "p"});
+    node.builder.input("m", {"rows", "keys"}, TensorProto::BOOL).output("p");
+    setFloat(node.node, "softcap", 2);
+    setInt(node.node, "qk_matmul_output_mode", mode);
+    std::string ir = text(node.builder);
+    return ir.substr(0, ir.find("attn.sdpa"));
+  };
+  // Heads of keys are repeated for the product, interleaved.
+  EXPECT_THAT(scores(0), AllOf(HasSubstr("nn.expand"), HasSubstr("nn.matmul"), Not(HasSubstr("nn.unary tanh"))));
+  EXPECT_THAT(scores(1), AllOf(HasSubstr("nn.unary tanh"), Not(HasSubstr("nn.where"))));
+  EXPECT_THAT(scores(2), AllOf(HasSubstr("nn.unary tanh"), HasSubstr("nn.where")));
+}
+
+TEST(Attention, ComputesHalvesInSingle) {
+  ModelBuilder builder(23);
+  NodeProto &node = builder.node("Attention", {"q", "k", "v", "m"}, {"y", "", "", "p"}, "n");
+  for (const char *name : {"q", "k", "v"})
+    builder.input(name, {"batch", 4, "rows", 8}, TensorProto::FLOAT16);
+  builder.input("m", {"rows", "rows"}, TensorProto::FLOAT16).output("y", TensorProto::FLOAT16);
+  builder.output("p", TensorProto::FLOAT16);
+  setInt(node, "qk_matmul_output_mode", 3);
+  std::string ir = text(builder);
+  EXPECT_THAT(ir, AllOf(HasSubstr("-> tensor<?x4x?x8xf32>"), HasSubstr("probabilities tensor<?x4x?x?xf32>"),
+                        HasSubstr("tensor<?x4x?x8xf16>, tensor<?x4x?x?xf16>")));
 }
 
 TEST(Attention, TakesHeadsThatTheFileDeclares) {
