@@ -222,7 +222,14 @@ void KernelPlan::planReduce() {
       isReduction[lastReduction] && getLaneStride(nest.accesses.front(), lastReduction, kLanes) == LaneStride::Unit;
   unsigned parallel = chooseVectorLoop();
   bool unitAlongParallel = hasParallel && getLaneStride(nest.accesses.front(), parallel, kLanes) == LaneStride::Unit;
-  reducesLanes = isReduction[lastReduction] && (!hasParallel || (unitAlongReduction && !unitAlongParallel));
+  // A sum of products: where lanes are neighbouring results, no operand needs a gather and none is idle.
+  std::optional<int64_t> width = nest.bounds[parallel].getConstant();
+  bool walksParallel =
+      hasParallel && (!width || *width >= kLanes / 2) && llvm::all_of(nest.accesses, [&](auto &access) {
+        return getLaneStride(access, parallel, kLanes) != LaneStride::Other;
+      });
+  reducesLanes =
+      isReduction[lastReduction] && (!hasParallel || (unitAlongReduction && !unitAlongParallel && !walksParallel));
   vectorLoop = reducesLanes ? lastReduction : parallel;
 
   SmallVector<AffineExpr> reducedBounds;

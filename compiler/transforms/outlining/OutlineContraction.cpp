@@ -1,28 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Matrix products and patch convolutions as kernel.contract, with the element-wise ops of their group as epilogue.
+// Matrix products as kernel.contract, with the element-wise ops of their group as epilogue.
 
-#include "compiler/transforms/outlining/Outliner.h"
+#include "compiler/transforms/outlining/Contraction.h"
 #include "compiler/transforms/outlining/ScalarOps.h"
 
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
 using namespace heddle;
-
-namespace {
-/// One product as the kernel's loops see it. Loops are batch..., m, n, k.
-struct Contraction {
-  TensorView lhs;
-  Value rhs;
-  /// The right side is stored as N x K.
-  bool transposeRhs = false;
-  /// Bounds of all loops.
-  ShapeDims bounds;
-  /// Index of each operand and of the result over the loops.
-  AffineIndex lhsIndex, rhsIndex, resultIndex;
-};
-} // namespace
 
 static int64_t rankOf(Value value) { return cast<RankedTensorType>(value.getType()).getRank(); }
 
@@ -42,22 +28,19 @@ static AffineIndex operandIndex(ArrayRef<ShapeExpr> dims, ArrayRef<ShapeExpr> ba
   return index;
 }
 
-/// Loops for a product: one per batch dimension, or with |collapse| all leading dimensions of the result as rows.
-static Contraction describeProduct(Outliner &outliner, Operation *root, bool collapse) {
+ProductLoops heddle::describeProduct(Outliner &outliner, Operation *root, bool collapse) {
   MLIRContext *context = outliner.getContext();
   ShapeContext &shapes = outliner.getShapes();
-  Contraction c;
-  c.lhs = *outliner.findView(root->getOperand(0));
-  c.rhs = root->getOperand(1);
+  ProductLoops c;
   auto gemm = dyn_cast<nn::GemmOp>(root);
   bool transposeLhs = gemm && gemm.getTransA();
-  c.transposeRhs = gemm && gemm.getTransB();
-  ShapeDims lhsDims = outliner.getDims(root->getOperand(0)), rhsDims = outliner.getDims(c.rhs);
+  bool transposeRhs = gemm && gemm.getTransB();
+  ShapeDims lhsDims = outliner.getDims(root->getOperand(0)), rhsDims = outliner.getDims(root->getOperand(1));
   ShapeDims resultDims = outliner.getDims(root->getResult(0));
   bool hasRows = lhsDims.size() >= 2, hasColumns = rhsDims.size() >= 2;
   ShapeExpr one = shapes.constant(1);
   ShapeExpr depth = lhsDims[transposeLhs ? lhsDims.size() - 2 : lhsDims.size() - 1];
-  ShapeExpr columns = hasColumns ? rhsDims[rhsDims.size() - (c.transposeRhs ? 2 : 1)] : one;
+  ShapeExpr columns = hasColumns ? rhsDims[rhsDims.size() - (transposeRhs ? 2 : 1)] : one;
   ShapeDims leading(ArrayRef(resultDims).drop_back(hasColumns ? 1 : 0));
   ShapeDims batchDims(ArrayRef(leading).drop_back(hasRows ? 1 : 0));
 
@@ -74,7 +57,7 @@ static Contraction describeProduct(Outliner &outliner, Operation *root, bool col
   AffineExpr row = collapse ? (hasRows ? batch.back() : getAffineConstantExpr(0, context)) : batch.back();
   AffineExpr n = getAffineDimExpr(loops - 2, context), k = getAffineDimExpr(loops - 1, context);
   c.lhsIndex = operandIndex(lhsDims, batchDims, batch, transposeLhs ? k : row, transposeLhs ? row : k);
-  c.rhsIndex = operandIndex(rhsDims, batchDims, batch, c.transposeRhs ? n : k, c.transposeRhs ? k : n);
+  c.rhsIndex = operandIndex(rhsDims, batchDims, batch, transposeRhs ? n : k, transposeRhs ? k : n);
   if (!hasColumns)
     c.rhsIndex = {k};
   c.resultIndex.append(batch.begin(), batch.begin() + batchDims.size());
@@ -85,53 +68,52 @@ static Contraction describeProduct(Outliner &outliner, Operation *root, bool col
   return c;
 }
 
-/// The root's value before its group: alpha acc + beta C for a gemm.
-static Value emitScaledProduct(ScalarEmitter &emitter, Outliner &outliner, nn::GemmOp gemm, Value product,
-                               const Contraction &c) {
+Type heddle::getSumType(Type type) {
+  return type.isF16() || type.isBF16() ? Type(Float32Type::get(type.getContext())) : type;
+}
+
+Value heddle::emitScaledProduct(ScalarEmitter &emitter, nn::GemmOp gemm, Value product, Type type,
+                                ArrayRef<AffineExpr> index) {
   OpBuilder &builder = emitter.getBuilder();
-  Type f32 = builder.getF32Type();
+  // The factors are floats; integers are scaled exactly up to 2^53 and truncated.
+  Type scaleType = isa<FloatType>(type) ? type : Type(builder.getF64Type());
   auto scaled = [&](Value x, APFloat factor) {
     if (factor.isExactlyValue(1.0))
       return x;
-    return emitBinary(builder, nn::BinaryKind::Mul, x, emitNumber(builder, f32, factor.convertToDouble()), f32, f32);
+    x = emitCast(builder, x, type, scaleType);
+    Value number = emitNumber(builder, scaleType, factor.convertToDouble());
+    return emitCast(builder, emitBinary(builder, nn::BinaryKind::Mul, x, number, scaleType, scaleType), scaleType,
+                    type);
   };
   Value sum = scaled(product, gemm.getAlpha());
   if (!gemm.getAddend())
     return sum;
-  Value addend = emitter.emitBroadcast(gemm.getAddend(), gemm.getOutput(), c.resultIndex);
-  return emitBinary(builder, nn::BinaryKind::Add, sum, scaled(addend, gemm.getBeta()), f32, f32);
+  Value addend = emitter.emitBroadcastAsF32(gemm.getAddend(), gemm.getOutput(), index);
+  return emitBinary(builder, nn::BinaryKind::Add, sum, scaled(addend, gemm.getBeta()), type, type);
 }
 
-/// Makes the kernel for |c|; false, and nothing done, if |mayGiveUp| and some access can't be walked by strides.
-static bool buildContraction(Outliner &outliner, const Contraction &c, Operation *root, Operation *end,
-                             bool mayGiveUp) {
+bool heddle::buildContraction(Outliner &outliner, const Contraction &c, Operation *root, Operation *end,
+                              EmitProduct emitProduct, WhenUnstrided whenUnstrided) {
   ShapeContext &shapes = outliner.getShapes();
+  bool givesUp = whenUnstrided == WhenUnstrided::GiveUp;
   KernelBuilder builder(outliner.getContext(), outliner.getSymbols(), shapes);
   KernelScope scope{builder, {}};
-  if (mayGiveUp && !isWalkable(c.lhs, c.lhsIndex, outliner.getSymbols(), shapes))
+  if (givesUp && !isWalkable(c.lhs, c.lhsIndex, outliner.getSymbols(), shapes))
     return false;
   builder.addOwnInput(c.lhs, c.lhsIndex);
-  auto packed =
-      rankOf(c.rhs) == 2 || isa<nn::ConvOp>(root) ? outliner.getPackedConstant(c.rhs, c.transposeRhs) : std::nullopt;
+  std::optional<Outliner::PackedConstant> packed;
+  if (c.mayPackRhs && !c.storedRhs)
+    packed = outliner.getPackedConstant(c.rhs, c.transposeRhs);
   if (packed)
     builder.addPacked(packed->buffer, packed->type);
   else
-    builder.addOwnInput(*outliner.findView(c.rhs), c.rhsIndex);
+    builder.addOwnInput(c.storedRhs ? *c.storedRhs : *outliner.findView(c.rhs), c.rhsIndex);
 
   unsigned region = builder.addRegion(Float32Type::get(outliner.getContext()), /*firstInput=*/2, {});
   ScalarEmitter emitter(outliner, scope, region);
-  Value product = builder.getLeading(region, 0);
-  if (auto gemm = dyn_cast<nn::GemmOp>(root))
-    product = emitScaledProduct(emitter, outliner, gemm, product, c);
-  if (auto conv = dyn_cast<nn::ConvOp>(root); conv && conv.getBias()) {
-    // One bias per output channel, the kernel's columns.
-    Type f32 = Float32Type::get(outliner.getContext());
-    Value bias = emitter.emit(conv.getBias(), c.resultIndex[1]);
-    product = emitBinary(emitter.getBuilder(), nn::BinaryKind::Add, product, bias, f32, f32);
-  }
-  emitter.bind(root->getResult(0), product);
+  emitter.bind(root->getResult(0), emitProduct(emitter, builder.getLeading(region, 0)));
   builder.yield(region, emitter.emit(end->getResult(0), c.resultIndex));
-  if (mayGiveUp && !builder.isStridedOnly())
+  if (givesUp && !builder.isStridedOnly())
     return false;
 
   scope.ops.insert(root);
@@ -147,72 +129,41 @@ static bool buildContraction(Outliner &outliner, const Contraction &c, Operation
   return true;
 }
 
+/// |value| as kernel.contract reads it: f32, stored as such where it is a smaller float.
+static TensorView storeAsF32(Outliner &outliner, Operation *root, Value value) {
+  auto type = cast<RankedTensorType>(value.getType()).getElementType();
+  if (type.isF32())
+    return *outliner.findView(value);
+  ShapeDims dims = outliner.getDims(value);
+  AffineIndex index = identityIndex(dims.size(), outliner.getContext());
+  return outliner.storeTemporary(root, Float32Type::get(outliner.getContext()), dims,
+                                 [&](ScalarEmitter &emitter) { return emitter.emitAsF32(value, index); });
+}
+
 void heddle::outlineContraction(Outliner &outliner, Operation *root, Operation *end) {
-  Value rhs = root->getOperand(1);
-  // One matrix on the right serves all rows of all batches: the more rows at once, the better the tiles fill.
-  bool mayCollapse = rankOf(rhs) == 2 && rankOf(root->getOperand(0)) > 2;
-  if (mayCollapse && buildContraction(outliner, describeProduct(outliner, root, true), root, end, /*mayGiveUp=*/true))
-    return;
-  buildContraction(outliner, describeProduct(outliner, root, false), root, end, /*mayGiveUp=*/false);
-}
-
-//===----------------------------------------------------------------------===//
-// Convolution
-//===----------------------------------------------------------------------===//
-
-/// The patches, stored once: element |inputIndex| of the input for the loops of |patchDims|, zero in the padding.
-static TensorView storePatches(Outliner &outliner, nn::ConvOp op, ArrayRef<ShapeExpr> patchDims,
-                               ArrayRef<AffineExpr> inputIndex) {
-  Type type = cast<RankedTensorType>(op.getInput().getType()).getElementType();
-  bool isPadded = llvm::any_of(op.getPads(), [](int64_t pad) { return pad != 0; });
-  return outliner.storeTemporary(op, type, patchDims, [&](ScalarEmitter &emitter) -> Value {
-    if (!isPadded)
-      return emitter.emit(op.getInput(), inputIndex);
-    OpBuilder &builder = emitter.getBuilder();
-    Location loc = UnknownLoc::get(op.getContext());
-    SmallVector<Value> places;
-    for (auto [dim, expr] : llvm::enumerate(inputIndex)) {
-      Value place = emitter.emitIndex(expr);
-      if (dim >= 2 && op.getPads()[dim - 2] != 0)
-        place = builder.create<arith::SubIOp>(loc, place,
-                                              builder.create<arith::ConstantIndexOp>(loc, op.getPads()[dim - 2]));
-      places.push_back(place);
-    }
-    return emitter.emitPadded(op.getInput(), places, emitNumber(builder, type, 0));
-  });
-}
-
-/// Patches as rows, (channel, kernel offset...) as depth: the input's elements in the order that the weight has them.
-void heddle::outlineConv(Outliner &outliner, nn::ConvOp root, Operation *end) {
-  MLIRContext *context = outliner.getContext();
-  ShapeContext &shapes = outliner.getShapes();
-  ShapeDims inputDims = outliner.getDims(root.getInput()), weightDims = outliner.getDims(root.getWeight());
-  ShapeDims resultDims = outliner.getDims(root.getOutput());
-  size_t spatial = inputDims.size() - 2;
-  // Patches (batch, output position..., channel, offset...), stored once.
-  ShapeDims patchDims{resultDims[0]};
-  patchDims.append(resultDims.begin() + 2, resultDims.end());
-  patchDims.append(weightDims.begin() + 1, weightDims.end());
-  AffineIndex inputIndex{getAffineDimExpr(0, context), getAffineDimExpr(1 + spatial, context)};
-  for (size_t i = 0; i < spatial; ++i)
-    inputIndex.push_back(getAffineDimExpr(1 + i, context) * root.getStrides()[i] +
-                         getAffineDimExpr(2 + spatial + i, context) * root.getDilations()[i]);
+  Value lhs = root->getOperand(0), rhs = root->getOperand(1);
+  Type type = cast<RankedTensorType>(lhs.getType()).getElementType(), f32 = Float32Type::get(outliner.getContext());
+  if (getSumType(type) != f32)
+    return outlineProductSum(outliner, root, end);
+  auto gemm = dyn_cast<nn::GemmOp>(root);
   Contraction c;
-  c.lhs = storePatches(outliner, root, patchDims, inputIndex);
-  c.rhs = root.getWeight();
-  c.transposeRhs = true;
-
-  ShapeDims positions(ArrayRef(patchDims).take_front(1 + spatial));
-  ShapeDims offsets(ArrayRef(weightDims).drop_front());
-  c.bounds = {shapes.product(positions), weightDims[0], shapes.product(offsets)};
-  AffineExpr m = getAffineDimExpr(0, context), n = getAffineDimExpr(1, context), k = getAffineDimExpr(2, context);
-  AffineIndex position = reshapeIndex(positions, {c.bounds[0]}, {m}, outliner.getSymbols(), shapes);
-  AffineIndex offset = reshapeIndex(offsets, {c.bounds[2]}, {k}, outliner.getSymbols(), shapes);
-  c.lhsIndex = position;
-  c.lhsIndex.append(offset);
-  c.rhsIndex = {n};
-  c.rhsIndex.append(offset);
-  c.resultIndex = {position[0], n};
-  c.resultIndex.append(position.begin() + 1, position.end());
-  buildContraction(outliner, c, root, end, /*mayGiveUp=*/false);
+  c.lhs = storeAsF32(outliner, root, lhs);
+  c.rhs = rhs;
+  c.transposeRhs = gemm && gemm.getTransB();
+  c.mayPackRhs = rankOf(rhs) == 2;
+  if (!type.isF32())
+    c.storedRhs = storeAsF32(outliner, root, rhs);
+  auto build = [&](bool collapse, WhenUnstrided whenUnstrided) {
+    static_cast<ProductLoops &>(c) = describeProduct(outliner, root, collapse);
+    auto emitProduct = [&](ScalarEmitter &emitter, Value product) {
+      Value value = gemm ? emitScaledProduct(emitter, gemm, product, f32, c.resultIndex) : product;
+      return emitCast(emitter.getBuilder(), value, f32, type);
+    };
+    return buildContraction(outliner, c, root, end, emitProduct, whenUnstrided);
+  };
+  // One matrix on the right serves all rows of all batches: the more rows at once, the better the tiles fill.
+  bool mayCollapse = rankOf(rhs) == 2 && rankOf(lhs) > 2;
+  if (mayCollapse && build(/*collapse=*/true, WhenUnstrided::GiveUp))
+    return;
+  build(/*collapse=*/false, WhenUnstrided::Compute);
 }

@@ -26,8 +26,6 @@ using namespace heddle;
 static StringRef findObstacle(Operation *op, const ShapeAnalysis &analysis) {
   if (op->getNumResults() == 1 && analysis.getElements(op->getResult(0)))
     return ""; // computed by the shape program
-  if (isa<nn::ConvOp>(op) && getOutlineRole(op) == OutlineRole::Unsupported)
-    return "expects a convolution without groups";
   if (auto pad = dyn_cast<nn::PadOp>(op)) {
     if (pad.getMode() != nn::PadMode::Constant)
       return "expects constant padding";
@@ -35,18 +33,9 @@ static StringRef findObstacle(Operation *op, const ShapeAnalysis &analysis) {
   if (getOutlineRole(op) == OutlineRole::Unsupported)
     return "expects an operator that has a kernel";
   auto isF32 = [](Value value) { return cast<RankedTensorType>(value.getType()).getElementType().isF32(); };
-  if (isa<nn::MatMulOp, nn::GemmOp, nn::ConvOp>(op) && !llvm::all_of(op->getOperands(), isF32))
-    return "expects operands of element type f32";
   if (auto sdpa = dyn_cast<attn::SdpaOp>(op)) {
     if (!isF32(sdpa.getQuery()) || !isF32(sdpa.getKey()) || !isF32(sdpa.getValue()) || !isF32(sdpa.getOutput()))
       return "expects query, key and value of element type f32";
-  }
-  if (auto reduce = dyn_cast<nn::ReduceOp>(op)) {
-    if (reduce.getKind() == nn::ReduceKind::LogSumExp && reduce.getAxes().size() != 1)
-      return "expects one axis for a log-sum-exp";
-    bool isUnsigned = cast<RankedTensorType>(reduce.getInput().getType()).getElementType().isUnsignedInteger();
-    if (isUnsigned && reduce.getKind() != nn::ReduceKind::Sum)
-      return "expects signed integers or floats for a reduction other than a sum";
   }
   return "";
 }

@@ -40,12 +40,10 @@ OutlineRole heddle::getOutlineRole(Operation *op) {
   if (isElementwise(op) || isa<nn::GatherOp, nn::GatherElementsOp, nn::GatherNdOp, nn::RangeOp, nn::ConstantOfShapeOp,
                                nn::TriluOp, nn::ConcatOp>(op))
     return OutlineRole::Inline;
-  if (auto conv = dyn_cast<nn::ConvOp>(op))
-    return conv.getGroup() == 1 ? OutlineRole::Root : OutlineRole::Unsupported;
   if (auto pad = dyn_cast<nn::PadOp>(op))
     return pad.getMode() == nn::PadMode::Constant ? OutlineRole::Inline : OutlineRole::Unsupported;
   if (isa<nn::MatMulOp, nn::GemmOp, nn::SoftmaxOp, nn::LogSoftmaxOp, nn::LayerNormOp, nn::RmsNormOp, nn::ReduceOp,
-          nn::CumSumOp, attn::SdpaOp>(op))
+          nn::CumSumOp, nn::ArgReduceOp, nn::ConvOp, nn::MatMulIntegerOp, attn::SdpaOp>(op))
     return OutlineRole::Root;
   return OutlineRole::Unsupported;
 }

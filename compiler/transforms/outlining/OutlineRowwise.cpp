@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Softmax, normalisations and reductions as kernel.rowwise and kernel.reduce.
+// Softmax, normalisations and searches along an axis as kernel.rowwise.
 
 #include "compiler/transforms/outlining/Outliner.h"
 #include "compiler/transforms/outlining/ScalarOps.h"
@@ -8,7 +8,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/STLExtras.h"
 
-#include <cmath>
+#include <limits>
 
 using namespace mlir;
 using namespace heddle;
@@ -60,16 +60,33 @@ struct Rowwise {
 };
 } // namespace
 
-/// The row runs along |axis|, whatever its place.
-static void setRowAxis(Rowwise &row, int64_t axis) {
-  ShapeDims dims = row.outliner.getDims(row.input());
+/// The row runs along |axes|, whatever their places.
+static void setRowAxes(Rowwise &row, ArrayRef<int64_t> axes) {
+  ShapeContext &shapes = row.outliner.getShapes();
+  ShapeDims dims = row.outliner.getDims(row.input()), along;
+  for (auto [i, dim] : llvm::enumerate(dims))
+    (llvm::is_contained(axes, static_cast<int64_t>(i)) ? along : row.bounds).push_back(dim);
+  row.rowLength = shapes.product(along);
+  AffineExpr loop = getAffineDimExpr(row.bounds.size(), row.outliner.getContext());
+  AffineIndex position = reshapeIndex(along, {row.rowLength}, {loop}, row.outliner.getSymbols(), shapes);
+  unsigned outer = 0, inner = 0;
   for (int64_t i = 0, e = dims.size(); i < e; ++i) {
-    row.index.push_back(getAffineDimExpr(i == axis ? e - 1 : row.bounds.size(), row.outliner.getContext()));
-    if (i != axis)
-      row.bounds.push_back(dims[i]);
+    bool isAlong = llvm::is_contained(axes, i);
+    row.index.push_back(isAlong ? position[inner++] : getAffineDimExpr(outer++, row.outliner.getContext()));
   }
-  row.rowLength = dims[axis];
   row.bounds.push_back(row.rowLength);
+}
+
+/// The index of one value per row: that of the input without |axes|, or 0 there.
+static AffineIndex rowResultIndex(const Rowwise &row, ArrayRef<int64_t> axes, bool keepdims) {
+  AffineIndex index;
+  for (auto [i, expr] : llvm::enumerate(row.index)) {
+    if (!llvm::is_contained(axes, static_cast<int64_t>(i)))
+      index.push_back(expr);
+    else if (keepdims)
+      index.push_back(getAffineConstantExpr(0, expr.getContext()));
+  }
+  return index;
 }
 
 /// The row runs along all dimensions from |axis| on.
@@ -87,12 +104,15 @@ static void setRowFrom(Rowwise &row, int64_t axis) {
 
 /// Adds all regions: each stage's value and, last, the root's own, which the group's ops then continue.
 /// |emitStage|(emitter, stats, stage number, earlier stats) gives a stage's value, or the root's for the last number.
+/// Statistics are of the input's type, or of |types|, the last of which then is the root's too.
 static void buildRowwise(Rowwise &row, ArrayRef<kernel::Combiner> combiners, ArrayRef<AffineExpr> resultIndex,
-                         llvm::function_ref<Value(ScalarEmitter &, Stats, unsigned, ArrayRef<Value>)> emitStage) {
+                         llvm::function_ref<Value(ScalarEmitter &, Stats, unsigned, ArrayRef<Value>)> emitStage,
+                         ArrayRef<Type> types = {}) {
   Type type = statType(elementTypeOf(row.input()));
   unsigned count = combiners.size();
+  SmallVector<Type> statTypes(types.empty() ? SmallVector<Type>(count, type) : SmallVector<Type>(types));
   for (unsigned stage = 0; stage <= count; ++stage)
-    row.builder.addRegion({}, /*firstInput=*/0, SmallVector<Type>(stage, type));
+    row.builder.addRegion({}, /*firstInput=*/0, ArrayRef(statTypes).take_front(stage));
   for (unsigned stage = 0; stage <= count; ++stage) {
     ScalarEmitter emitter(row.outliner, row.scope, stage);
     SmallVector<Value> stats;
@@ -104,7 +124,7 @@ static void buildRowwise(Rowwise &row, ArrayRef<kernel::Combiner> combiners, Arr
       continue;
     }
     Type resultType = elementTypeOf(row.root->getResult(0));
-    emitter.bind(row.root->getResult(0), emitCast(emitter.getBuilder(), value, type, resultType));
+    emitter.bind(row.root->getResult(0), emitCast(emitter.getBuilder(), value, statTypes.back(), resultType));
     row.builder.yield(stage, emitter.emit(row.end->getResult(0), resultIndex));
   }
   ShapeContext &shapes = row.outliner.getShapes();
@@ -125,7 +145,7 @@ static void buildRowwise(Rowwise &row, ArrayRef<kernel::Combiner> combiners, Arr
 //===----------------------------------------------------------------------===//
 
 static void outlineSoftmax(Rowwise &row, int64_t axis, bool logarithm) {
-  setRowAxis(row, axis);
+  setRowAxes(row, axis);
   buildRowwise(row, {kernel::Combiner::Maximum, kernel::Combiner::Sum}, row.index,
                [&](ScalarEmitter &emitter, Stats s, unsigned stage, ArrayRef<Value> stats) {
                  Value x = emitter.emitAsF32(row.input(), row.index);
@@ -178,22 +198,50 @@ static void outlineRmsNorm(Rowwise &row, nn::RmsNormOp op) {
                });
 }
 
-/// log(sum(exp(x))) as max + log(sum(exp(x - max))), one value a row.
+/// log(sum(exp(x))) as max + log(sum(exp(x - max))), one value a row. An infinite maximum shifts nothing: it would
+/// leave NaN where the sum is the infinity itself.
 static void outlineLogSumExp(Rowwise &row, nn::ReduceOp op) {
-  int64_t axis = op.getAxes()[0];
-  setRowAxis(row, axis);
-  AffineIndex resultIndex(row.index);
-  if (op.getKeepdims())
-    resultIndex[axis] = getAffineConstantExpr(0, op.getContext());
-  else
-    resultIndex.erase(resultIndex.begin() + axis);
-  buildRowwise(row, {kernel::Combiner::Maximum, kernel::Combiner::Sum}, resultIndex,
+  setRowAxes(row, op.getAxes());
+  buildRowwise(row, {kernel::Combiner::Maximum, kernel::Combiner::Sum},
+               rowResultIndex(row, op.getAxes(), op.getKeepdims()),
                [&](ScalarEmitter &emitter, Stats s, unsigned stage, ArrayRef<Value> stats) {
+                 if (stage == 0)
+                   return emitter.emitAsF32(op.getInput(), row.index);
+                 Value isInfinite = s.un(nn::UnaryKind::IsInf, stats[0]);
+                 Value shift = s.builder.create<arith::SelectOp>(UnknownLoc::get(op.getContext()), isInfinite,
+                                                                 emitNumber(s.builder, s.type, 0), stats[0]);
                  if (stage == 2)
-                   return s.add(stats[0], s.un(nn::UnaryKind::Log, stats[1]));
-                 Value x = emitter.emitAsF32(op.getInput(), row.index);
-                 return stage == 0 ? x : s.un(nn::UnaryKind::Exp, s.sub(x, stats[0]));
+                   return s.add(shift, s.un(nn::UnaryKind::Log, stats[1]));
+                 return s.un(nn::UnaryKind::Exp, s.sub(emitter.emitAsF32(op.getInput(), row.index), shift));
                });
+}
+
+/// Where the greatest or least element is: stage 0 finds it, stage 1 the first or last index that has it. A NaN is
+/// found by itself, since nothing equals it.
+static void outlineArgReduce(Rowwise &row, nn::ArgReduceOp op) {
+  setRowAxes(row, op.getAxis());
+  Type type = elementTypeOf(op.getInput()), i64 = IntegerType::get(op.getContext(), 64);
+  bool wantsMax = op.getKind() == nn::ArgReduceKind::Max, wantsLast = op.getSelectLastIndex();
+  kernel::Combiner extreme = wantsMax ? kernel::Combiner::Maximum : kernel::Combiner::Minimum;
+  kernel::Combiner place = wantsLast ? kernel::Combiner::Maximum : kernel::Combiner::Minimum;
+  auto emitStage = [&](ScalarEmitter &emitter, Stats s, unsigned stage, ArrayRef<Value> stats) -> Value {
+    if (stage == 2)
+      return stats[1];
+    OpBuilder &b = s.builder;
+    Location loc = UnknownLoc::get(op.getContext());
+    Value x = emitOrdered(b, emitter.emitAsF32(op.getInput(), row.index), type);
+    if (stage == 0)
+      return x;
+    Value found = emitCompare(b, nn::CompareKind::Eq, x, stats[0], s.type);
+    if (isa<FloatType>(s.type))
+      found = b.create<arith::OrIOp>(loc, found, s.un(nn::UnaryKind::IsNan, x));
+    Value index = b.create<arith::IndexCastOp>(
+        loc, i64, emitter.emitIndex(getAffineDimExpr(row.bounds.size() - 1, op.getContext())));
+    Value none = b.create<arith::ConstantIntOp>(loc, wantsLast ? -1 : std::numeric_limits<int64_t>::max(), 64);
+    return b.create<arith::SelectOp>(loc, found, index, none);
+  };
+  buildRowwise(row, {extreme, place}, rowResultIndex(row, op.getAxis(), op.getKeepdims()), emitStage,
+               {statType(type), i64});
 }
 
 void heddle::outlineRowwise(Outliner &outliner, Operation *root, Operation *end) {
@@ -206,99 +254,7 @@ void heddle::outlineRowwise(Outliner &outliner, Operation *root, Operation *end)
     return outlineLayerNorm(row, norm);
   if (auto norm = dyn_cast<nn::RmsNormOp>(root))
     return outlineRmsNorm(row, norm);
+  if (auto arg = dyn_cast<nn::ArgReduceOp>(root))
+    return outlineArgReduce(row, arg);
   outlineLogSumExp(row, cast<nn::ReduceOp>(root));
-}
-
-//===----------------------------------------------------------------------===//
-// Reductions
-//===----------------------------------------------------------------------===//
-
-static kernel::Combiner combinerOf(nn::ReduceKind kind) {
-  switch (kind) {
-  case nn::ReduceKind::Max:
-    return kernel::Combiner::Maximum;
-  case nn::ReduceKind::Min:
-    return kernel::Combiner::Minimum;
-  case nn::ReduceKind::Prod:
-    return kernel::Combiner::Product;
-  default:
-    return kernel::Combiner::Sum;
-  }
-}
-
-static Value emitReduced(Stats s, nn::ReduceKind kind, Value x) {
-  switch (kind) {
-  case nn::ReduceKind::L1:
-    return s.un(nn::UnaryKind::Abs, x);
-  case nn::ReduceKind::L2:
-  case nn::ReduceKind::SumSquare:
-    return s.mul(x, x);
-  default:
-    return x;
-  }
-}
-
-static Value emitFinished(Stats s, nn::ReduceKind kind, Value total, Value count) {
-  switch (kind) {
-  case nn::ReduceKind::Mean:
-    return s.div(total, count);
-  case nn::ReduceKind::L2:
-    return s.un(nn::UnaryKind::Sqrt, total);
-  case nn::ReduceKind::LogSum:
-    return s.un(nn::UnaryKind::Log, total);
-  default:
-    return total;
-  }
-}
-
-/// Index of the result over the input's loops.
-static AffineIndex reducedIndex(nn::ReduceOp op, unsigned rank) {
-  AffineIndex index;
-  for (unsigned i = 0; i < rank; ++i) {
-    if (!llvm::is_contained(op.getAxes(), i))
-      index.push_back(getAffineDimExpr(i, op.getContext()));
-    else if (op.getKeepdims())
-      index.push_back(getAffineConstantExpr(0, op.getContext()));
-  }
-  return index;
-}
-
-void heddle::outlineReduce(Outliner &outliner, nn::ReduceOp root, Operation *end) {
-  ShapeContext &shapes = outliner.getShapes();
-  KernelBuilder builder(outliner.getContext(), outliner.getSymbols(), shapes);
-  KernelScope scope{builder, {}};
-  scope.ops.insert(root);
-  ShapeDims dims = outliner.getDims(root.getInput());
-  AffineIndex loops = identityIndex(dims.size(), outliner.getContext());
-  AffineIndex resultIndex = reducedIndex(root, dims.size());
-  Type elementType = elementTypeOf(root.getInput());
-  // A bool's maximum is taken on i32: combiners work on numbers.
-  Type type = elementType.isInteger(1) ? Type(IntegerType::get(root.getContext(), 32)) : statType(elementType);
-
-  unsigned body = builder.addRegion({}, /*firstInput=*/0, {});
-  ScalarEmitter bodyEmitter(outliner, scope, body);
-  Value element = emitCast(bodyEmitter.getBuilder(), bodyEmitter.emit(root.getInput(), loops), elementType, type);
-  builder.yield(body, emitReduced({bodyEmitter.getBuilder(), type}, root.getKind(), element));
-  builder.closeInputs(body);
-  int64_t inputCount = builder.getNumInputs();
-
-  unsigned finish = builder.addRegion({type}, inputCount, {});
-  ScalarEmitter emitter(outliner, scope, finish);
-  ShapeDims reduced;
-  for (int64_t axis : root.getAxes())
-    reduced.push_back(dims[axis]);
-  Value count = root.getKind() == nn::ReduceKind::Mean ? emitter.emitSize(shapes.product(reduced), type) : Value();
-  Value total = emitFinished({emitter.getBuilder(), type}, root.getKind(), builder.getLeading(finish, 0), count);
-  emitter.bind(root.getOutput(), emitCast(emitter.getBuilder(), total, type, elementTypeOf(root.getOutput())));
-  builder.startCaptures();
-  builder.yield(finish, emitter.emit(end->getResult(0), resultIndex));
-
-  int64_t opCount = builder.getRegion(body).front().getOperations().size();
-  outliner.finishKernel(
-      scope, {{end->getResult(0), resultIndex}}, dims, shapes.mul(shapes.product(dims), shapes.constant(opCount)),
-      [&](OpBuilder &b, Location loc, TypeRange results, ValueRange inputs, ValueRange sizes, AffineMap bounds,
-          ArrayAttr maps) -> Operation * {
-        return b.create<kernel::ReduceOp>(loc, results, inputs, sizes, bounds, maps, root.getAxes(), inputCount,
-                                          combinerAttrs(b.getContext(), combinerOf(root.getKind())));
-      });
 }

@@ -83,6 +83,8 @@ void Outliner::outlineRoot(Operation *root, Operation *end) {
     return outlineAttention(*this, sdpa);
   if (auto scan = dyn_cast<nn::CumSumOp>(root))
     return outlineScan(*this, scan, end);
+  if (isa<nn::MatMulIntegerOp>(root))
+    return outlineProductSum(*this, root, end);
   if (auto conv = dyn_cast<nn::ConvOp>(root))
     return outlineConv(*this, conv, end);
   if (auto reduce = dyn_cast<nn::ReduceOp>(root); reduce && reduce.getKind() != nn::ReduceKind::LogSumExp)

@@ -191,6 +191,7 @@ AffineIndex viewOperandIndex(Outliner &outliner, const ShapeAnalysis &analysis, 
 /// Generators, one per kind of root. |end| is the last op of the root's group.
 void outlineContraction(Outliner &outliner, mlir::Operation *root, mlir::Operation *end);
 void outlineConv(Outliner &outliner, nn::ConvOp root, mlir::Operation *end);
+void outlineProductSum(Outliner &outliner, mlir::Operation *root, mlir::Operation *end);
 void outlineRowwise(Outliner &outliner, mlir::Operation *root, mlir::Operation *end);
 void outlineReduce(Outliner &outliner, nn::ReduceOp root, mlir::Operation *end);
 void outlineAttention(Outliner &outliner, attn::SdpaOp root);

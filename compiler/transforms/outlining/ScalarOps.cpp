@@ -301,6 +301,15 @@ Value heddle::emitBinary(OpBuilder &builder, nn::BinaryKind kind, Value lhs, Val
   return narrow(s, emitFloatBinary(s, kind, widen(s, lhs, type), widen(s, rhs, type)), type);
 }
 
+Value heddle::emitOrdered(OpBuilder &builder, Value x, Type type) {
+  if (!type.isUnsignedInteger())
+    return x;
+  Scalars s{builder};
+  Value sign = builder.create<arith::ConstantOp>(
+      s.loc, builder.getIntegerAttr(kernelElementType(type), APInt::getSignMask(type.getIntOrFloatBitWidth())));
+  return s.bin<arith::XOrIOp>(x, sign);
+}
+
 Value heddle::emitCompare(OpBuilder &builder, nn::CompareKind kind, Value lhs, Value rhs, Type type) {
   using F = arith::CmpFPredicate;
   using I = arith::CmpIPredicate;

@@ -21,6 +21,8 @@ mlir::Value emitBinary(mlir::OpBuilder &builder, nn::BinaryKind kind, mlir::Valu
                        mlir::Type exponentType);
 mlir::Value emitCompare(mlir::OpBuilder &builder, nn::CompareKind kind, mlir::Value lhs, mlir::Value rhs,
                         mlir::Type type);
+/// An unsigned integer as a signed one of the same order, and back; anything else as it is. Combiners compare signed.
+mlir::Value emitOrdered(mlir::OpBuilder &builder, mlir::Value x, mlir::Type type);
 /// Float to integer saturates and takes NaN to 0; integer to integer keeps the low bits.
 mlir::Value emitCast(mlir::OpBuilder &builder, mlir::Value x, mlir::Type from, mlir::Type to);
 
