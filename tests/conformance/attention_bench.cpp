@@ -29,17 +29,19 @@ constexpr char kWindow256[] = R"(%past = arith.cmpi ule, %n, %m : index
 class workload {
 public:
   /// |kept|: how many keys a padding mask keeps, where there is one.
-  workload(const std::string &target, const std::string &mask, int64_t queries, int64_t keys, int64_t kept = -1)
-      : sizes_{1, queries, keys} {
+  workload(const std::string &target, const std::string &mask, const std::vector<int64_t> &sizes, int64_t kept = -1)
+      : sizes_(sizes) {
     attention_text text{.key_heads = kHeads, .head_size = kHeadSize, .value_size = kHeadSize, .mask = mask};
     text.fully_masked = "zero";
-    if (kept >= 0)
-      text.captures = {{"tensor<?x?xi1>", "0, 2", "b, n", "i1"}};
+    if (kept >= 0) {
+      text.captures = {{"tensor<?x?xi64>", "0, 2", "b, n", "i64"}};
+      text.score = kPaddingScore;
+    }
     module_ = kernel_module::compile(text.build(), target);
     auto inputs = random_inputs(module_->func("attention"), sizes_, 1);
-    for (int64_t n = 0; kept >= 0 && n < keys; ++n)
-      inputs[3].set_int(n, n < kept);
-    inputs.emplace_back(inputs[0].type, std::vector<int64_t>{1, queries, kHeads, kHeadSize});
+    for (int64_t i = 0; kept >= 0 && i < inputs[3].size(); ++i)
+      inputs[3].set_int(i, i % sizes[2] < kept);
+    inputs.emplace_back(inputs[0].type, std::vector<int64_t>{sizes[0], sizes[1], kHeads, kHeadSize});
     for (const host_tensor &tensor : inputs) {
       buffers_.push_back(std::make_unique<guarded_buffer>(tensor.bytes.size()));
       std::copy(tensor.bytes.begin(), tensor.bytes.end(), buffers_.back()->data());
@@ -72,25 +74,29 @@ private:
   std::vector<double> best_;
 };
 
-void measure(const std::string &target, int64_t queries, int64_t keys) {
-  workload whole(target, "", queries, keys), causal(target, kCausal, queries, keys),
-      window(target, kWindow256, queries, keys);
-  const std::string padding = "%keep = arith.andi %c0, %c0 : i1";
-  workload padded(target, padding, queries, keys, keys / 4), empty(target, padding, queries, keys, 0);
+void measure(const std::string &target, int64_t batch, int64_t queries, int64_t keys) {
+  const std::vector<int64_t> sizes = {batch, queries, keys};
+  workload whole(target, "", sizes), causal(target, kCausal, sizes), window(target, kWindow256, sizes);
+  workload kept(target, kPaddingMask, sizes, keys), padded(target, kPaddingMask, sizes, keys / 4),
+      empty(target, kPaddingMask, sizes, 0);
   bool is_wide = target.find("v3") == std::string::npos && __builtin_cpu_supports("avx512f");
   double peak = 0;
-  int64_t rounds = std::max<int64_t>(12, (int64_t(60) << 16) / (queries * keys));
+  int64_t rounds = std::clamp<int64_t>((int64_t(60) << 16) / (batch * queries * keys), 12, 300);
   for (int64_t i = 0; i < rounds; ++i) {
     peak = std::max(peak, measure_fma_peak(is_wide));
-    for (workload *load : {&whole, &causal, &window, &padded, &empty})
+    for (workload *load : {&whole, &causal, &window, &kept, &padded, &empty})
       load->run();
   }
   double seconds = whole.best_seconds();
-  double speed = 4.0 * kHeads * queries * keys * kHeadSize / seconds;
-  std::printf("%-16s %5ld x %5ld  %9.1f us  %6.1f GFLOP/s  %5.1f %% of %.1f; of the whole:", target.c_str(), queries,
-              keys, seconds * 1e6, speed * 1e-9, 100 * speed / peak, peak * 1e-9);
-  std::printf(" causal %.3f, window of 256 %.3f, a quarter kept %.3f, none %.3f\n", causal.best_seconds() / seconds,
-              window.best_seconds() / seconds, padded.best_seconds() / seconds, empty.best_seconds() / seconds);
+  double speed = 4.0 * kHeads * batch * queries * keys * kHeadSize / seconds;
+  double bandwidth = 2.0 * kHeads * batch * keys * kHeadSize * sizeof(float) / seconds;
+  std::printf("%-13s %ld x %4ld x %4ld  %9.1f us  %6.1f GFLOP/s  %5.1f %% of %.1f, %5.1f GB/s of keys and values;",
+              target.c_str(), batch, queries, keys, seconds * 1e6, speed * 1e-9, 100 * speed / peak, peak * 1e-9,
+              bandwidth * 1e-9);
+  std::printf(
+      " of the whole: causal %.3f, window of 256 %.3f; padding that keeps all %.3f, a quarter %.3f, none %.3f\n",
+      causal.best_seconds() / seconds, window.best_seconds() / seconds, kept.best_seconds() / seconds,
+      padded.best_seconds() / seconds, empty.best_seconds() / seconds);
 }
 
 } // namespace
@@ -102,7 +108,8 @@ int main(int argc, char **argv) {
   if (targets.empty())
     targets = runnable_targets();
   for (const std::string &target : targets)
-    for (auto [queries, keys] : {std::pair(128, 128), {512, 512}, {2048, 2048}, {1, 2048}})
-      measure(target, queries, keys);
+    for (auto [batch, queries, keys] :
+         {std::tuple(1, 128, 128), {8, 128, 128}, {1, 512, 512}, {1, 2048, 2048}, {1, 1, 2048}})
+      measure(target, batch, queries, keys);
   return 0;
 }

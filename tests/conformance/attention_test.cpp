@@ -159,6 +159,57 @@ TEST(Attention, ReadsPaddingMasks) {
   }
 }
 
+/// Which keys a batch keeps: all, a left part, a right part, holes, none, a single one.
+void set_padding(inputs &values, const std::vector<int64_t> &sizes) {
+  for (int64_t b = 0; b < sizes[0]; ++b)
+    for (int64_t n = 0; n < sizes[2]; ++n) {
+      const bool kept[] = {true, n < 100, n >= 150, n % 70 < 40, false, n == 201};
+      values[3].set_int(b * sizes[2] + n, kept[b % 6]);
+    }
+}
+
+TEST(Attention, ReadsPaddingAsExportersWriteIt) {
+  // The rows of the batch without any key get what the fill says.
+  attention_text text = make_small(kPaddingMask);
+  text.captures = {{"tensor<?x?xi64>", "0, 2", "b, n", "i64"}};
+  text.score = kPaddingScore;
+  check_attention(text, {{6, 9, 300}, {2, 3, 17}}, {set_padding});
+  // Selected: the key is kept where the mask isn't 0.
+  text.mask = R"(%zero = arith.constant 0 : i64
+    %hidden = arith.cmpi eq, %c0, %zero : i64
+    %true = arith.constant true
+    %keep = arith.xori %hidden, %true : i1)";
+  text.score = R"(%zero = arith.constant 0 : i64
+    %lowest = arith.constant 0xFF7FFFFF : f32
+    %hidden = arith.cmpi eq, %c0, %zero : i64
+    %score = arith.select %hidden, %lowest, %s : f32)";
+  check_attention(text, {{6, 9, 300}}, {set_padding});
+  // Under a causal mask, where padding on the left leaves many rows without keys.
+  text.mask = std::string(kPaddingMask).substr(0, std::string(kPaddingMask).find("%keep")) +
+              R"(%kept = arith.cmpi sgt, %c0, %zero : i64
+    %past = arith.cmpi ule, %n, %m : index
+    %keep = arith.andi %kept, %past : i1)";
+  for (const char *rule : {"literal", "zero", "nan"}) {
+    text.fully_masked = rule;
+    text.lse = true;
+    check_attention(text, {{6, 190, 300}}, {set_padding});
+  }
+}
+
+TEST(Attention, AddsBiasesThatAreNoPadding) {
+  // Integers other than 0 and 1 in the mask, and a second bias of the key alone that no mask reads.
+  attention_text text = make_small(kPaddingMask);
+  text.captures = {{"tensor<?x?xi64>", "0, 2", "b, n", "i64"}, {"tensor<?x?xf32>", "0, 2", "b, n", "f32"}};
+  text.score = R"(%float = arith.sitofp %c0 : i64 to f32
+    %some = arith.addf %s, %float : f32
+    %score = arith.subf %some, %c1 : f32)";
+  change positive = [](inputs &values, const std::vector<int64_t> &) {
+    for (int64_t i = 0; i < values[3].size(); ++i)
+      values[3].set_int(i, i < 128 ? 1 + i % 3 : i % 4);
+  };
+  check_attention(text, {{2, 5, 200}}, {positive});
+}
+
 TEST(Attention, ReadsMasksPerQueryAndHead) {
   attention_capture mask = {"tensor<?x2x?x?xi1>", "0, 1, 2", "b, g, m, n", "i1"};
   check_attention({.captures = {mask}, .mask = "%keep = arith.andi %c0, %c0 : i1"}, {{2, 9, 40}, {1, 20, 130}});

@@ -33,7 +33,17 @@ struct attention_text {
   std::string build() const;
 };
 
-/// Masks by name: causal, window (of 20 keys), padding (capture 0).
+/// What exporters write for a 0/1 tensor of i64, capture 0: (1 - mask) * lowest is added, and hides a key.
+inline constexpr char kPaddingScore[] = R"(%one = arith.constant 1.0 : f32
+    %lowest = arith.constant 0xFF7FFFFF : f32
+    %float = arith.sitofp %c0 : i64 to f32
+    %hidden = arith.subf %one, %float : f32
+    %fill = arith.mulf %hidden, %lowest : f32
+    %score = arith.addf %s, %fill : f32)";
+inline constexpr char kPaddingMask[] = R"(%zero = arith.constant 0 : i64
+    %keep = arith.cmpi sgt, %c0, %zero : i64)";
+
+/// Masks by name: causal, window (of 20 keys).
 inline constexpr char kCausal[] = "%keep = arith.cmpi ule, %n, %m : index";
 inline constexpr char kWindow[] = R"(%past = arith.cmpi ule, %n, %m : index
     %w = arith.constant 20 : index

@@ -6,6 +6,7 @@
 
 #include <limits>
 
+#include "compiler/targets/cpu/FloatMath.h"
 #include "compiler/targets/cpu/RegionEmitter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -21,7 +22,7 @@ using Loops = kernel::AttentionOp;
 AttentionItem::AttentionItem(KernelEmitter &emitter, ArrayRef<Value> digits)
     : emitter(emitter), b(emitter.b), loc(emitter.loc), plan(emitter.plan), shape(plan.attention),
       op(cast<kernel::AttentionOp>(plan.root)), vectorType(VectorType::get({kLanes}, b.getF32Type())),
-      loops(Loops::NumLoops), hasMask(!sparsity::isAlwaysTrue(op.getMask())),
+      loops(Loops::NumLoops), hasMask(!sparsity::isAlwaysTrue(op.getMask())), padding(plan),
       packer(emitter, loops, /*input=*/1, Loops::Key, Loops::HeadSize) {
   loops[Loops::Batch] = digits[0];
   loops[Loops::KeyHead] = digits[1];
@@ -146,9 +147,9 @@ KeyBlock AttentionItem::getBlock(Value begin) {
   return {begin, emitter.min(emitter.sub(length, clipped), emitter.index(shape.blockKv))};
 }
 
-Value AttentionItem::isPacked(Value group) {
-  Value flag = loadFloat(shape.groups, group);
-  return b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::UNE, flag, real(0));
+Value AttentionItem::isAtLeast(Value group, GroupClass expected) {
+  Value found = loadFloat(shape.groups, group);
+  return b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::OGE, found, real(double(expected)));
 }
 
 Value AttentionItem::packBlock(const KeyBlock &block, bool all) {
@@ -159,8 +160,11 @@ Value AttentionItem::packBlock(const KeyBlock &block, bool all) {
         Value start = emitter.mul(group, emitter.index(kKeyGroup));
         Value count = emitter.min(emitter.sub(block.length, start), emitter.index(kKeyGroup));
         Value low = emitter.add(block.begin, start), high = emitter.sub(emitter.add(low, count), emitter.index(1));
-        Value seen = all || !hasMask ? b.create<arith::ConstantIntOp>(loc, 1, 1).getResult() : maySeeGroup(low, high);
-        storeFloat(b.create<arith::SelectOp>(loc, seen, real(1), real(0)), shape.groups, group);
+        Value seen = b.create<arith::ConstantIntOp>(loc, 1, 1);
+        if (all || !hasMask)
+          storeFloat(real(double(GroupClass::Seen)), shape.groups, group);
+        else
+          seen = classifyGroup(group, low, high);
         emitter.ifThen(seen, [&] { packGroup(block, start, count); });
         return SmallVector<Value>{b.create<arith::OrIOp>(loc, found.front(), seen)};
       });
@@ -209,9 +213,10 @@ Value AttentionItem::valueStep() {
 SmallVector<Value> AttentionItem::loadCaptures(ArrayRef<Region *> regions, const Lanes &lanes) {
   SmallVector<Value> captures;
   for (unsigned number = 0; number < op.getCaptures().size(); ++number) {
-    // The score comes first among the score region's arguments.
+    // The score comes first among a score region's arguments.
     bool isUsed = llvm::any_of(regions, [&](Region *region) {
-      return !region->getArgument(number + (region == &op.getScore() ? 1 : 0)).use_empty();
+      unsigned leading = region->getNumArguments() - op.getCaptures().size();
+      return !region->getArgument(leading + number).use_empty();
     });
     unsigned input = op.getFirstCapture() + number;
     captures.push_back(isUsed ? emitter.load(plan.bindings[input], plan.getInput(input), loops, lanes) : Value());
@@ -228,7 +233,7 @@ Value AttentionItem::emitMask(ArrayRef<Value> captures, const Lanes &lanes) {
 }
 
 sparsity::TileTruth AttentionItem::testTile(const AttentionRow &first, const AttentionRow &last, Value keyLow,
-                                            Value keyHigh) {
+                                            Value keyHigh, Value group) {
   sparsity::TileScope scope;
   for (Value index : {loops[Loops::Batch], loops[Loops::KeyHead]})
     scope.loops.push_back({index, index});
@@ -248,6 +253,12 @@ sparsity::TileTruth AttentionItem::testTile(const AttentionRow &first, const Att
     auto argument = cast<BlockArgument>(size);
     unsigned inputs = kernel::FuncOp(plan.func).getNumInputs();
     return argument.getArgNumber() < inputs ? Value() : emitter.getSize(argument.getArgNumber() - inputs);
+  };
+  sparsity::TileTruth ofKeys;
+  if (group && !padding.empty())
+    ofKeys = {isAtLeast(group, GroupClass::Seen), isAtLeast(group, GroupClass::Plain)};
+  scope.getTruth = [&](Value condition) {
+    return ofKeys.may && padding.isCondition(condition) ? std::optional(ofKeys) : std::nullopt;
   };
   return sparsity::buildTileTest(b, loc, op.getMask(), scope);
 }
@@ -273,91 +284,60 @@ Value AttentionItem::keepsAny(const AttentionRow &row) {
 // Groups that no row sees
 //===----------------------------------------------------------------------===//
 
-namespace {
-
-/// What a value of a mask region depends on.
-struct Dependence {
-  bool onRows = false; // query head or row
-  bool onData = false; // a capture or table that changes along the keys: no interval tells its values
-};
-
-Dependence findDependence(Value value, const KernelPlan &plan, kernel::AttentionOp op) {
-  Dependence result;
-  SmallVector<Value> pending = {value};
-  llvm::SmallDenseSet<Value> visited;
-  while (!pending.empty()) {
-    Value next = pending.pop_back_val();
-    if (!visited.insert(next).second)
-      continue;
-    Operation *def = next.getDefiningOp();
-    auto argument = dyn_cast<BlockArgument>(next);
-    if (argument && argument.getOwner() == &op.getMask().front()) {
-      const Access &access = plan.getInput(op.getFirstCapture() + argument.getArgNumber());
-      result.onRows |= access.uses(Loops::QueryHead) || access.uses(Loops::Row);
-      result.onData |= access.uses(Loops::Key);
-    }
-    if (auto index = dyn_cast_or_null<kernel::IndexOp>(def))
-      result.onRows |= index.getLoop() == Loops::QueryHead || index.getLoop() == Loops::Row;
-    result.onData |= isa_and_nonnull<kernel::GatherOp>(def);
-    if (def)
-      llvm::append_range(pending, def->getOperands());
-  }
-  return result;
-}
-
-/// Conditions that the mask joins by and, that no interval decides, and that are the same for all rows: padding.
-SmallVector<Value> findPaddingConditions(const KernelPlan &plan, kernel::AttentionOp op) {
-  SmallVector<Value> pending = {op.getMask().front().getTerminator()->getOperand(0)}, found;
-  while (!pending.empty()) {
-    Value next = pending.pop_back_val();
-    if (auto both = next.getDefiningOp<arith::AndIOp>()) {
-      llvm::append_range(pending, both->getOperands());
-      continue;
-    }
-    Dependence dependence = findDependence(next, plan, op);
-    if (!dependence.onRows && dependence.onData)
-      found.push_back(next);
-  }
-  return found;
-}
-
-} // namespace
-
-Value AttentionItem::maySeeGroup(Value keyLow, Value keyHigh) {
+Value AttentionItem::classifyGroup(Value group, Value keyLow, Value keyHigh) {
   AttentionRow first = getRow(emitter.index(0)), last = getRow(emitter.sub(rows, emitter.index(1)));
-  Value may = testTile(first, last, keyLow, keyHigh).may;
-  SmallVector<Value> conditions = findPaddingConditions(plan, op);
-  if (conditions.empty())
+  Value may = testTile(first, last, keyLow, keyHigh, /*group=*/nullptr).may;
+  Value unseen = real(double(GroupClass::Unseen)), seen = real(double(GroupClass::Seen));
+  if (padding.empty()) {
+    storeFloat(b.create<arith::SelectOp>(loc, may, seen, unseen), shape.groups, group);
     return may;
+  }
   // Looking at 64 elements is cheap beside packing as many keys.
-  auto branch = b.create<scf::IfOp>(loc, may.getType(), may, /*withElseRegion=*/true);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(branch.thenBlock());
-  select(first);
-  b.create<scf::YieldOp>(loc, scanGroup(conditions, keyLow, keyHigh));
-  b.setInsertionPointToStart(branch.elseBlock());
-  b.create<scf::YieldOp>(loc, may);
-  return branch.getResult(0);
+  storeFloat(unseen, shape.groups, group);
+  emitter.ifThen(may, [&] {
+    select(first);
+    storeFloat(scanGroup(keyLow, keyHigh), shape.groups, group);
+  });
+  return isAtLeast(group, GroupClass::Seen);
 }
 
-Value AttentionItem::scanGroup(ArrayRef<Value> conditions, Value keyLow, Value keyHigh) {
-  Value none = b.create<arith::ConstantIntOp>(loc, 0, 1), end = emitter.add(keyHigh, emitter.index(1));
-  SmallVector<Value> any = emitter.forLoop(keyLow, end, kLanes, ValueRange{none}, [&](Value key, ValueRange found) {
+Value AttentionItem::scanGroup(Value keyLow, Value keyHigh) {
+  Value yes = b.create<arith::ConstantIntOp>(loc, 1, 1), no = b.create<arith::ConstantIntOp>(loc, 0, 1);
+  Value end = emitter.add(keyHigh, emitter.index(1)), start[] = {no, yes};
+  SmallVector<Value> found = emitter.forLoop(keyLow, end, kLanes, ValueRange(start), [&](Value key, ValueRange so) {
     loops[Loops::Key] = key;
     Value count = emitter.min(emitter.sub(end, key), emitter.index(kLanes));
     Lanes lanes{kLanes, Loops::Key, emitter.maskBelow(count)};
-    RegionEmitter region(emitter, loops, lanes);
-    if (failed(region.emit(op.getMask(), loadCaptures({&op.getMask()}, lanes))))
+    Region *regions[] = {&padding.getConditions(), &padding.getNeutral()};
+    SmallVector<Value> captures = loadCaptures(regions, lanes), arguments = captures;
+    arguments.insert(arguments.begin(), real(0));
+    auto kept = RegionEmitter(emitter, loops, lanes).emit(*regions[0], captures);
+    auto neutral = RegionEmitter(emitter, loops, lanes).emit(*regions[1], arguments);
+    if (failed(kept) || failed(neutral)) {
       status = failure();
-    Value kept = lanes.mask;
-    for (Value condition : conditions)
-      if (Value emitted = region.lookup(condition))
-        kept = b.create<arith::AndIOp>(loc, kept, emitter.broadcast(emitted, kLanes));
-    Value some = b.create<vector::ReductionOp>(loc, vector::CombiningKind::OR, kept);
-    return SmallVector<Value>{b.create<arith::OrIOp>(loc, found.front(), some)};
+      return SmallVector<Value>(so);
+    }
+    Value keeps = lanes.mask;
+    for (Value condition : *kept)
+      keeps = b.create<arith::AndIOp>(loc, keeps, emitter.broadcast(condition, kLanes));
+    Value plain = keeps;
+    for (Value value : *neutral) {
+      value = emitter.broadcast(value, kLanes);
+      if (!getElementTypeOrSelf(value).isInteger(1)) {
+        FloatMath m(b, loc, value.getType());
+        value = m.equal(value, m.real(0));
+      }
+      plain = b.create<arith::AndIOp>(loc, plain, value);
+    }
+    Value some = b.create<vector::ReductionOp>(loc, vector::CombiningKind::OR, keeps);
+    Value same = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, plain, lanes.mask);
+    Value all = b.create<vector::ReductionOp>(loc, vector::CombiningKind::AND, same);
+    return SmallVector<Value>{b.create<arith::OrIOp>(loc, so[0], some), b.create<arith::AndIOp>(loc, so[1], all)};
   });
   loops[Loops::Key] = Value();
-  return any.front();
+  Value seen =
+      b.create<arith::SelectOp>(loc, found[1], real(double(GroupClass::Plain)), real(double(GroupClass::Seen)));
+  return b.create<arith::SelectOp>(loc, found[0], seen, real(double(GroupClass::Unseen)));
 }
 
 } // namespace heddle::cpu

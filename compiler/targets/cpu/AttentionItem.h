@@ -6,6 +6,7 @@
 #ifndef HEDDLE_COMPILER_TARGETS_CPU_ATTENTIONITEM_H
 #define HEDDLE_COMPILER_TARGETS_CPU_ATTENTIONITEM_H
 
+#include "compiler/targets/cpu/AttentionPadding.h"
 #include "compiler/targets/cpu/KernelEmitter.h"
 #include "compiler/targets/cpu/PanelPacker.h"
 #include "compiler/transforms/sparsity/TileTest.h"
@@ -25,8 +26,16 @@ struct AttentionRow {
   mlir::Value slot, head, row;
 };
 
-/// What becomes of a row after the pass over the keys. Numbers stored as floats in the row's state.
-enum class Verdict { Ordinary, Literal, Exact, NoKeys };
+/// What becomes of a row after the pass over the keys. Numbers stored as floats in the row's state. Literal rows keep
+/// no key and are computed without the mask. In exact ones a value that isn't finite met a weight of 0.
+enum class Verdict { Ordinary, Literal, Exact, LiteralExact, NoKeys };
+
+/// What is known of a group of keys: numbers stored as floats, each implying the ones before it but the first.
+enum class GroupClass {
+  Unseen, // no row of the item sees any of its keys
+  Seen,
+  Plain, // nothing that depends on the key alone hides one of its keys or changes a score
+};
 
 class AttentionItem {
 public:
@@ -46,6 +55,7 @@ public:
   mlir::Value scale;  // null where it is 1
   /// The mask region can be false somewhere; without it there is neither mask code nor a test.
   const bool hasMask;
+  AttentionPadding padding;
   mlir::LogicalResult status = mlir::success();
 
   //===--- Rows ------------------------------------------------------------===//
@@ -75,11 +85,11 @@ public:
   /// Runs |body| for the blocks of keys 0 to |end|.
   void forBlocks(mlir::Value end, llvm::function_ref<void(mlir::Value begin)> body);
   KeyBlock getBlock(mlir::Value begin);
-  /// Packs the groups of |block| that any row of the item may see (or all of them) and notes which. Returns whether
-  /// there is one.
+  /// Packs the groups of |block| that any row of the item may see (or all of them) and notes their class. Returns
+  /// whether there is one.
   mlir::Value packBlock(const KeyBlock &block, bool all);
-  /// Was group |group| of the packed block packed?
-  mlir::Value isPacked(mlir::Value group);
+  /// Is group |group| of the packed block of class |expected| or a later one?
+  mlir::Value isAtLeast(mlir::Value group, GroupClass expected);
   /// Element number of (d = 0, lane 0) of the panel of the block's keys |key| to |key| + 15.
   mlir::Value panelAddress(mlir::Value key) { return emitter.mul(key, packer.paddedDepth()); }
   /// Memory of the values, element number of (first key of |block|, column 0) in it, and the step to the next key.
@@ -90,11 +100,14 @@ public:
   //===--- Regions ----------------------------------------------------------===//
   /// Elements of all captures that |regions| use, at the current indices; null for the others.
   llvm::SmallVector<mlir::Value> loadCaptures(llvm::ArrayRef<mlir::Region *> regions, const Lanes &lanes);
+  /// The score region of tiles that the mask keeps as a whole.
+  mlir::Region &getPlainScore() { return padding.empty() ? op.getScore() : padding.getPlainScore(); }
   /// The mask at the current indices: i1 or a vector of it.
   mlir::Value emitMask(llvm::ArrayRef<mlir::Value> captures, const Lanes &lanes);
-  /// What the mask says about rows |first| to |last| and keys |keyLow| to |keyHigh|, both included.
+  /// What the mask says about rows |first| to |last| and keys |keyLow| to |keyHigh|, both included. |group|: the group
+  /// of the packed block that the keys belong to; without it padding isn't known.
   sparsity::TileTruth testTile(const AttentionRow &first, const AttentionRow &last, mlir::Value keyLow,
-                               mlir::Value keyHigh);
+                               mlir::Value keyHigh, mlir::Value group);
   /// Does the mask of row |row| keep any key below |length|?
   mlir::Value keepsAny(const AttentionRow &row);
 
@@ -102,8 +115,9 @@ private:
   mlir::Value buildLength();
   mlir::Value buildScale();
   mlir::Value uniformCapture(unsigned number);
-  mlir::Value maySeeGroup(mlir::Value keyLow, mlir::Value keyHigh);
-  mlir::Value scanGroup(llvm::ArrayRef<mlir::Value> conditions, mlir::Value keyLow, mlir::Value keyHigh);
+  /// Stores the class of group |group|, keys |keyLow| to |keyHigh|; returns whether any row may see one of them.
+  mlir::Value classifyGroup(mlir::Value group, mlir::Value keyLow, mlir::Value keyHigh);
+  mlir::Value scanGroup(mlir::Value keyLow, mlir::Value keyHigh);
   void packGroup(const KeyBlock &block, mlir::Value start, mlir::Value count);
 
   PanelPacker packer;

@@ -50,7 +50,7 @@ AffineExpr KernelPlan::layOutAttention(AffineExpr depth) {
   attention.sums = reserve(rows + kLanes);
   attention.verdicts = reserve(rows);
   AffineExpr lanes = getAffineConstantExpr(kLanes, func.getContext());
-  attention.factors = reserve(lanes);
+  attention.factors = reserve(lanes * 3);
   attention.tileSums = reserve(lanes * attention.rowTile);
   attention.groups = reserve(keys.ceilDiv(kLanes));
   return end;

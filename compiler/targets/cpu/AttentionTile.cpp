@@ -3,13 +3,16 @@
 // The inner loops of attention. A row's scores stand in scratch for one block of keys at a time; a masked key's is
 // -infinity and weighs exactly 0, so a skipped group of keys and a masked one leave the same bits. Every sum over keys
 // has its place by the key's position in the block alone.
+//
+// A block's weights are relative to its own maximum and its sums start at 0; only then do they join the row's state.
+// What a block contributes thus doesn't depend on the blocks before it, and parts of the keys that were computed apart
+// merge to the same bits.
 
 #include "compiler/targets/cpu/AttentionTile.h"
 
-#include <cmath>
 #include <limits>
 
-#include "compiler/targets/cpu/FloatMath.h"
+#include "compiler/targets/cpu/AttentionState.h"
 #include "compiler/targets/cpu/RegionEmitter.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -26,22 +29,6 @@ using Loops = kernel::AttentionOp;
 
 static constexpr float kLowest = std::numeric_limits<float>::lowest();
 static constexpr float kInfinity = std::numeric_limits<float>::infinity();
-
-/// exp(|difference|) for what isn't above 0: relative error 6e-7 down to -8. exp(0) is exactly 1, -infinity and what
-/// is too small for a normal number give 0, NaN stays.
-static Value buildWeight(const FloatMath &m, Value difference) {
-  constexpr double kSmallest = -126.0;
-  Value x = m.mul(difference, m.real(M_LOG2E));
-  Value clamped = m.select(m.greater(m.real(kSmallest), x), m.real(kSmallest), x);
-  FloatMath::Rounded n = m.round(clamped);
-  Value f = m.sub(clamped, n.value);
-  // 2^f: minimax under the condition that the first coefficient is 1.
-  Value p = m.polynomial(f, {1.0, 6.931470037e-1, 2.402224243e-1, 5.550733581e-2, 9.671512991e-3, 1.326472731e-3});
-  return m.select(m.less(x, m.real(kSmallest)), m.real(0.0), m.scaleByPowerOfTwo(p, n.bits));
-}
-
-/// The greater one. A NaN need not survive: the weights of its row are NaN anyway.
-static Value buildGreater(const FloatMath &m, Value x, Value y) { return m.select(m.greater(x, y), x, y); }
 
 /// Table reads and math functions become dozens of instructions each; the usual masks and biases are a few.
 static bool isLongRegion(Region &region) {
@@ -88,9 +75,12 @@ AttentionTile::Extent AttentionTile::emitGroups(const KeyBlock &block) {
           Value low = emitter.add(block.begin, start);
           Value left = emitter.min(emitter.sub(block.length, start), size);
           Value high = emitter.sub(emitter.add(low, left), emitter.index(1));
-          sparsity::TileTruth truth = item.testTile(tileRows.front(), tileRows.back(), low, high);
-          seen = b.createOrFold<arith::AndIOp>(loc, truth.may, item.isPacked(group));
+          sparsity::TileTruth truth = item.testTile(tileRows.front(), tileRows.back(), low, high, group);
+          seen = b.createOrFold<arith::AndIOp>(loc, truth.may, item.isAtLeast(group, GroupClass::Seen));
           full = truth.all;
+        } else if (!item.padding.empty()) {
+          // The plain score of full tiles lacks what padding adds, which is part of the score without the mask.
+          full = b.create<arith::ConstantIntOp>(loc, 0, 1);
         }
         emitter.ifThen(seen, [&] { emitGroup(block, start, full); }, [&] { fillGroup(start); });
         // Groups in between that no row sees have weights of 0.
@@ -155,7 +145,8 @@ void AttentionTile::emitScores(const KeyBlock &block, Value start, Value full) {
 }
 
 void AttentionTile::storeScores(const KeyBlock &block, Value start, ArrayRef<Value> dots, bool masked) {
-  bool isLong = isLongRegion(item.op.getScore()) || (masked && isLongRegion(item.op.getMask()));
+  bool isLong =
+      isLongRegion(masked ? item.op.getScore() : item.getPlainScore()) || (masked && isLongRegion(item.op.getMask()));
   for (int64_t j = 0; j < shape.columnVectors; ++j) {
     Value key = emitter.add(start, emitter.index(j * kLanes));
     for (int64_t r = 0; r < count; ++r) {
@@ -180,7 +171,8 @@ void AttentionTile::storeScores(const KeyBlock &block, Value start, ArrayRef<Val
 Value AttentionTile::emitScore(const KeyBlock &block, const AttentionRow &row, Value key, Value dot, bool masked) {
   FloatMath m(b, loc, item.vectorType);
   bool useMask = masked && pass.masks && item.hasMask;
-  SmallVector<Region *> regions = {&item.op.getScore()};
+  Region &scoreRegion = masked ? item.op.getScore() : item.getPlainScore();
+  SmallVector<Region *> regions = {&scoreRegion};
   if (useMask)
     regions.push_back(&item.op.getMask());
   Lanes lanes{kLanes, Loops::Key, nullptr};
@@ -193,7 +185,7 @@ Value AttentionTile::emitScore(const KeyBlock &block, const AttentionRow &row, V
   if (item.scale)
     dot = m.mul(dot, emitter.broadcast(item.scale, kLanes));
   arguments.insert(arguments.begin(), dot);
-  auto score = RegionEmitter(emitter, item.loops, lanes).emit(item.op.getScore(), arguments);
+  auto score = RegionEmitter(emitter, item.loops, lanes).emit(scoreRegion, arguments);
   if (failed(score)) {
     item.status = failure();
     return dot;
@@ -257,7 +249,7 @@ void AttentionTile::updateState(AffineExpr start, llvm::function_ref<Value(Value
 
 void AttentionTile::emitSoftmax(const Extent &extent) {
   FloatMath m(b, loc, item.vectorType);
-  // 1. The new maxima, and the factors they put on everything so far.
+  // 1. The block's maxima.
   SmallVector<Value> lowest(count, m.real(kLowest));
   SmallVector<Value> maxima =
       emitter.forLoop(extent.low, extent.high, width, lowest, [&](Value key, ValueRange current) {
@@ -268,13 +260,16 @@ void AttentionTile::emitSoftmax(const Extent &extent) {
         return next;
       });
   Value maximum = buildRowReduction(item, maxima, [&](Value x, Value y) { return buildGreater(m, x, y); });
-  Value factor;
+  // The factors that the new maxima of the rows put on what is there and on what this block adds.
+  StateFactors factors;
   updateState(shape.maxima, [&](Value before) {
     Value after = buildGreater(m, before, maximum);
-    factor = buildWeight(m, m.sub(before, after));
+    factors = buildStateFactors(m, before, maximum, after);
     return after;
   });
-  b.create<vector::StoreOp>(loc, factor, emitter.scratch, emitter.size(shape.factors));
+  Value stored[] = {factors.before, factors.added, maximum};
+  for (auto [i, vector] : llvm::enumerate(stored))
+    b.create<vector::StoreOp>(loc, vector, emitter.scratch, emitter.size(shape.factors + i * kLanes));
 
   // 2. Weights in place of scores, and their sums.
   emitter.forLoop(emitter.index(0), emitter.index(count), 1, [&](Value row) { emitRowWeights(row, extent); });
@@ -283,7 +278,7 @@ void AttentionTile::emitSoftmax(const Extent &extent) {
     sums.push_back(b.create<vector::LoadOp>(loc, item.vectorType, emitter.scratch,
                                             item.place(shape.tileSums, emitter.index(r * kLanes))));
   Value sum = buildRowReduction(item, sums, [&](Value x, Value y) { return m.add(x, y); });
-  updateState(shape.sums, [&](Value before) { return m.fma(before, factor, sum); });
+  updateState(shape.sums, [&](Value before) { return factors.merge(m, before, sum); });
 }
 
 Value AttentionTile::loadScores(Value row, Value key, int64_t vector) {
@@ -294,7 +289,7 @@ Value AttentionTile::loadScores(Value row, Value key, int64_t vector) {
 void AttentionTile::emitRowWeights(Value row, const Extent &extent) {
   FloatMath m(b, loc, item.vectorType);
   int64_t vectors = shape.columnVectors;
-  Value maximum = emitter.broadcast(item.loadFloat(shape.maxima, emitter.add(firstSlot, row)), kLanes);
+  Value maximum = emitter.broadcast(item.loadFloat(shape.factors + 2 * kLanes, row), kLanes);
   SmallVector<Value> zeros(vectors, emitter.zero(item.vectorType));
   SmallVector<Value> sums = emitter.forLoop(extent.low, extent.high, width, zeros, [&](Value key, ValueRange current) {
     SmallVector<Value> next;
@@ -352,14 +347,8 @@ void AttentionTile::emitColumns(const KeyBlock &block, Value low, Value high, Va
   auto outputOf = [&](int64_t r, int64_t j) {
     return emitter.add(item.outputAddress(tileRows[r].slot), emitter.add(column, emitter.index(j * kLanes)));
   };
-  // 1. What came before shrinks to the new maximum.
-  SmallVector<Value> sums;
-  for (int64_t r = 0; r < count; ++r) {
-    Value factor = emitter.broadcast(item.loadFloat(shape.factors, emitter.index(r)), kLanes);
-    for (int64_t j = 0; j < vectors; ++j)
-      sums.push_back(m.mul(factor, b.create<vector::LoadOp>(loc, type, emitter.scratch, outputOf(r, j))));
-  }
-  // 2. One key after the other; values behind the last key are never read.
+  // 1. One key after the other; values behind the last key are never read.
+  SmallVector<Value> sums(count * vectors, emitter.zero(type));
   Value memory = item.valueMemory(), step = item.valueStep();
   Value first = emitter.add(item.valueAddress(block), column);
   sums = emitter.forLoop(low, high, 1, sums, [&](Value key, ValueRange current) {
@@ -384,9 +373,22 @@ void AttentionTile::emitColumns(const KeyBlock &block, Value low, Value high, Va
     b.create<scf::YieldOp>(loc, current);
     return SmallVector<Value>(branch.getResults());
   });
-  for (int64_t r = 0; r < count; ++r)
-    for (int64_t j = 0; j < vectors; ++j)
-      b.create<vector::StoreOp>(loc, sums[r * vectors + j], emitter.scratch, outputOf(r, j));
+  // 2. What the block gives joins what is there.
+  for (int64_t r = 0; r < count; ++r) {
+    auto factorAt = [&](int64_t number) {
+      return emitter.broadcast(item.loadFloat(shape.factors + number * kLanes, emitter.index(r)), kLanes);
+    };
+    StateFactors factors{factorAt(0), factorAt(1)};
+    for (int64_t j = 0; j < vectors; ++j) {
+      Value before = b.create<vector::LoadOp>(loc, type, emitter.scratch, outputOf(r, j));
+      Value added = sums[r * vectors + j];
+      if (pass.skipsZeroWeights) {
+        before = m.select(m.unequal(factors.before, m.real(0)), before, m.real(0));
+        added = m.select(m.unequal(factors.added, m.real(0)), added, m.real(0));
+      }
+      b.create<vector::StoreOp>(loc, factors.merge(m, before, added), emitter.scratch, outputOf(r, j));
+    }
+  }
 }
 
 SmallVector<Value> AttentionTile::addKey(Value key, ArrayRef<Value> values, ValueRange sums) {

@@ -38,7 +38,7 @@ public:
       item.copyQueries();
     forRows([&](Value slot) { item.resetRow(slot); });
     Value seesAny = emitPass(item.length, AttentionPass(), /*all=*/false);
-    emitter.ifThen(judgeRows(seesAny), [&] { repeatRows(AttentionPass()); });
+    judgeRows(seesAny);
     forRows([&](Value slot) { writeRow(slot); });
     if (item.op.getHasProbabilities())
       emitWeights();
@@ -99,40 +99,62 @@ private:
         .front();
   }
 
-  /// Writes each row's verdict; returns whether any must be repeated. |seesAny|: some row may see some key.
-  Value judgeRows(Value seesAny) {
+  bool mayBeLiteral() { return item.hasMask && item.op.getFullyMasked() == "literal"; }
+
+  Value isFalse(Value x) { return b.create<arith::XOrIOp>(loc, x, b.create<arith::ConstantIntOp>(loc, 1, 1)); }
+
+  /// Does |test| hold for any row?
+  Value anyRow(llvm::function_ref<Value(Value slot)> test) {
     Value none = b.create<arith::ConstantIntOp>(loc, 0, 1);
     return emitter
         .forLoop(nought, item.rows, 1, ValueRange{none},
                  [&](Value slot, ValueRange found) {
-                   Value sum = item.loadFloat(shape.sums, slot);
-                   item.storeFloat(scalar.real(double(Verdict::Ordinary)), shape.verdicts, slot);
-                   // A kept score that is a number weighs 1 at its maximum, so a sum of 0 has none.
-                   emitter.ifThen(
-                       scalar.equal(sum, scalar.real(0)), [&] { judgeEmptyRow(slot, seesAny); },
-                       [&] {
-                         Value isNumber = scalar.equal(sum, sum);
-                         emitter.ifThen(b.create<arith::AndIOp>(loc, isNumber, hasNaN(slot)),
-                                        [&] { markForRepeat(slot, Verdict::Exact); });
-                       });
-                   Value verdict = item.loadFloat(shape.verdicts, slot);
-                   Value repeats = b.create<arith::OrIOp>(loc, isVerdict(verdict, Verdict::Literal),
-                                                          isVerdict(verdict, Verdict::Exact));
-                   return SmallVector<Value>{b.create<arith::OrIOp>(loc, found.front(), repeats)};
+                   return SmallVector<Value>{b.create<arith::OrIOp>(loc, found.front(), test(slot))};
                  })
         .front();
   }
 
-  void markForRepeat(Value slot, Verdict verdict) {
-    item.resetRow(slot);
-    item.storeFloat(scalar.real(double(verdict)), shape.verdicts, slot);
+  Value anyRowIs(Verdict verdict) {
+    return anyRow([&](Value slot) { return isVerdict(item.loadFloat(shape.verdicts, slot), verdict); });
+  }
+
+  /// Gives each row its verdict and repeats those that ask for it. |seesAny|: some row may see some key.
+  void judgeRows(Value seesAny) {
+    // A kept score that is a number weighs 1 at its maximum, so a sum of 0 has none.
+    Value repeats = anyRow([&](Value slot) {
+      Value isEmpty = scalar.equal(item.loadFloat(shape.sums, slot), scalar.real(0));
+      item.storeFloat(scalar.real(double(Verdict::Ordinary)), shape.verdicts, slot);
+      emitter.ifThen(isEmpty, [&] { judgeEmptyRow(slot, seesAny); }, [&] { judgeSums(slot, Verdict::Exact); });
+      Value verdict = item.loadFloat(shape.verdicts, slot);
+      return b.create<arith::OrIOp>(loc, isVerdict(verdict, Verdict::Literal), isVerdict(verdict, Verdict::Exact));
+    });
+    emitter.ifThen(repeats, [&] {
+      if (mayBeLiteral())
+        emitter.ifThen(anyRowIs(Verdict::Literal), [&] {
+          AttentionPass pass;
+          pass.masks = false;
+          repeatLiteralRows(pass, item.length);
+          forRows([&](Value slot) {
+            emitter.ifThen(isVerdict(item.loadFloat(shape.verdicts, slot), Verdict::Literal),
+                           [&] { judgeSums(slot, Verdict::LiteralExact); });
+          });
+        });
+      repeatExactRows();
+    });
+  }
+
+  /// A row whose weights are numbers and whose output isn't gets |verdict|: a value that isn't finite met a weight of
+  /// 0.
+  void judgeSums(Value slot, Verdict verdict) {
+    Value sum = item.loadFloat(shape.sums, slot);
+    emitter.ifThen(b.create<arith::AndIOp>(loc, scalar.equal(sum, sum), hasNaN(slot)), [&] {
+      item.resetRow(slot);
+      item.storeFloat(scalar.real(double(verdict)), shape.verdicts, slot);
+    });
   }
 
   /// A row without weights: the mask decides whether it has no keys, or keys that all score -infinity (NaN).
   void judgeEmptyRow(Value slot, Value seesAny) {
-    auto isFalse = [&](Value x) {
-      return b.create<arith::XOrIOp>(loc, x, b.create<arith::ConstantIntOp>(loc, 1, 1)).getResult();
-    };
     Value hasKeys = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ne, item.length, nought);
     auto noKeys = [&] { item.storeFloat(scalar.real(double(Verdict::NoKeys)), shape.verdicts, slot); };
     if (!item.hasMask) {
@@ -148,30 +170,72 @@ private:
       b.setInsertionPointToStart(keeps.elseBlock());
       b.create<scf::YieldOp>(loc, seesAny);
     }
+    auto literal = [&] {
+      item.resetRow(slot);
+      item.storeFloat(scalar.real(double(Verdict::Literal)), shape.verdicts, slot);
+    };
     emitter.ifThen(isFalse(keeps.getResult(0)), [&] {
-      if (item.op.getFullyMasked() == "literal")
-        emitter.ifThen(hasKeys, [&] { markForRepeat(slot, Verdict::Literal); }, noKeys);
+      if (mayBeLiteral())
+        emitter.ifThen(hasKeys, literal, noKeys);
       else
         noKeys();
     });
   }
 
-  /// Takes the rows whose verdict asks for it through all keys, one by one. |base| says what the passes do otherwise.
-  void repeatRows(const AttentionPass &base) {
-    Value end = base.writesWeights ? emitter.bound(Loops::Key) : item.length;
+  Value isLiteral(Value slot) {
+    Value verdict = item.loadFloat(shape.verdicts, slot);
+    return b.create<arith::OrIOp>(loc, isVerdict(verdict, Verdict::Literal), isVerdict(verdict, Verdict::LiteralExact));
+  }
+
+  /// Takes the literal rows through all keys below |end|. With padding on the left under a causal mask many rows in
+  /// sequence are literal: a tile of nothing else goes as one.
+  void repeatLiteralRows(const AttentionPass &pass, Value end) {
     item.forBlocks(end, [&](Value begin) {
       KeyBlock block = item.getBlock(begin);
       item.packBlock(block, /*all=*/true);
-      forRows([&](Value slot) {
-        Value verdict = item.loadFloat(shape.verdicts, slot);
-        AttentionPass literal = base, exact = base;
-        literal.masks = false;
-        literal.skipsZeroWeights = exact.skipsZeroWeights = true;
-        if (item.hasMask && item.op.getFullyMasked() == "literal")
-          emitter.ifThen(isVerdict(verdict, Verdict::Literal),
-                         [&] { AttentionTile(item, literal).emit(slot, 1, block); });
-        if (!base.writesWeights)
-          emitter.ifThen(isVerdict(verdict, Verdict::Exact), [&] { AttentionTile(item, exact).emit(slot, 1, block); });
+      emitter.forLoop(nought, item.rows, shape.rowTile, [&](Value first) {
+        Value last = emitter.min(emitter.add(first, emitter.index(shape.rowTile)), item.rows);
+        Value isWhole = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, emitter.sub(last, first),
+                                                emitter.index(shape.rowTile));
+        Value allLiteral =
+            emitter
+                .forLoop(first, last, 1, ValueRange{isWhole},
+                         [&](Value slot, ValueRange all) {
+                           return SmallVector<Value>{b.create<arith::AndIOp>(loc, all.front(), isLiteral(slot))};
+                         })
+                .front();
+        emitter.ifThen(
+            allLiteral, [&] { AttentionTile(item, pass).emit(first, shape.rowTile, block); },
+            [&] {
+              emitter.forLoop(first, last, 1, [&](Value slot) {
+                emitter.ifThen(isLiteral(slot), [&] { AttentionTile(item, pass).emit(slot, 1, block); });
+              });
+            });
+      });
+    });
+  }
+
+  void repeatExactRows() {
+    AttentionPass exact, literal;
+    exact.skipsZeroWeights = literal.skipsZeroWeights = true;
+    literal.masks = false;
+    auto isExact = [&](Value slot) {
+      Value verdict = item.loadFloat(shape.verdicts, slot);
+      return b.create<arith::OrIOp>(loc, isVerdict(verdict, Verdict::Exact), isVerdict(verdict, Verdict::LiteralExact));
+    };
+    emitter.ifThen(anyRow(isExact), [&] {
+      item.forBlocks(item.length, [&](Value begin) {
+        KeyBlock block = item.getBlock(begin);
+        item.packBlock(block, /*all=*/true);
+        forRows([&](Value slot) {
+          auto repeat = [&](Verdict verdict, const AttentionPass &pass) {
+            emitter.ifThen(isVerdict(item.loadFloat(shape.verdicts, slot), verdict),
+                           [&] { AttentionTile(item, pass).emit(slot, 1, block); });
+          };
+          repeat(Verdict::Exact, exact);
+          if (mayBeLiteral())
+            repeat(Verdict::LiteralExact, literal);
+        });
       });
     });
   }
@@ -209,8 +273,10 @@ private:
     AttentionPass pass;
     pass.writesWeights = true;
     emitPass(emitter.bound(Loops::Key), pass, /*all=*/true);
-    if (item.hasMask && item.op.getFullyMasked() == "literal")
-      repeatRows(pass);
+    pass.masks = false;
+    if (mayBeLiteral())
+      emitter.ifThen(anyRow([&](Value slot) { return isLiteral(slot); }),
+                     [&] { repeatLiteralRows(pass, emitter.bound(Loops::Key)); });
   }
 
   AttentionItem item;

@@ -58,8 +58,8 @@ struct AttentionPlan {
   bool copyQuery = false, copyValue = false;
   /// Places in scratch, in floats: packed keys, copied values and queries, a tile's scores, and per row of the item
   /// the output so far, the greatest score, the sum of weights and what becomes of the row; per row of a tile the
-  /// factor by which a new maximum shrinks what came before, and 16 partial sums; per group of keys whether any row
-  /// sees it.
+  /// factors by which what came before and what a block adds join, the block's maximum, and 16 partial sums; per group
+  /// of keys a GroupClass.
   mlir::AffineExpr values, queries, scores, outputs, maxima, sums, verdicts, factors, tileSums, groups;
   /// Head size of the value, rounded up to whole vectors.
   mlir::AffineExpr valueWidth;

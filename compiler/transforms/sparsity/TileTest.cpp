@@ -314,6 +314,8 @@ TileTruth TileTestBuilder::getTruth(Value value) {
 }
 
 TileTruth TileTestBuilder::buildTruth(Value value) {
+  if (std::optional<TileTruth> known = scope.getTruth ? scope.getTruth(value) : std::nullopt)
+    return *known;
   APInt constant;
   if (matchPattern(value, m_ConstantInt(&constant)))
     return {flag(!constant.isZero()), flag(!constant.isZero())};

@@ -20,6 +20,12 @@ struct LoopRange {
   mlir::Value low, high;
 };
 
+/// Truth of an i1 over all elements of a tile.
+struct TileTruth {
+  mlir::Value may; // false: true nowhere, the tile is EMPTY
+  mlir::Value all; // true: true everywhere, the tile is FULL
+};
+
 /// What a tile needs to know of values from outside the region.
 struct TileScope {
   /// Ranges of the root's loops; one whose index the region uses must be there.
@@ -28,12 +34,8 @@ struct TileScope {
   std::function<mlir::Value(unsigned number)> getArgument;
   /// The emitted value of a size argument of the kernel.
   std::function<mlir::Value(mlir::Value size)> getSize;
-};
-
-/// Truth of an i1 over all elements of a tile.
-struct TileTruth {
-  mlir::Value may; // false: true nowhere, the tile is EMPTY
-  mlir::Value all; // true: true everywhere, the tile is FULL
+  /// The truth of conditions that the caller knows by other means, from looking at the data say; may be empty.
+  std::function<std::optional<TileTruth>(mlir::Value condition)> getTruth;
 };
 
 /// Emits the test of |region|'s yielded i1 at |builder|'s insertion point.

@@ -145,7 +145,7 @@ kernel.func @reduces_a_row(%x: tensor<8x128xf32>) -> tensor<8xf32> {
 // CHECK-COUNT-64: vector.shuffle
 // CHECK: %[[MAY:.*]] = arith.cmpi sle
 // CHECK-NEXT: %[[FULL:.*]] = arith.cmpi sle
-// CHECK: %[[PACKED:.*]] = arith.cmpf une
+// CHECK: %[[PACKED:.*]] = arith.cmpf oge
 // CHECK: %[[ACTIVE:.*]] = arith.andi %[[MAY]], %[[PACKED]] : i1
 // CHECK: scf.if %[[ACTIVE]] {
 // CHECK:   scf.for {{.*}} -> (vector<16xf32>, vector<16xf32>
@@ -178,6 +178,53 @@ kernel.func @skips_what_no_query_sees(
     kernel.yield %seen : i1
   } : tensor<?x12x64xf32>
   kernel.return %o : tensor<?x12x64xf32>
+}
+
+// -----
+
+// Padding is looked for in the data, once an item and group: which keys are kept, and whether the bias that hides the
+// others is 0. Tiles of plain groups have neither mask nor bias.
+// CHECK-LABEL: func.func @looks_for_padding
+// CHECK: scf.for {{.*}} -> (i1, i1)
+// CHECK: %[[KEPT:.*]] = arith.cmpi sgt, %{{.*}}, %{{.*}} : vector<16xi64>
+// CHECK: %[[ZERO:.*]] = arith.cmpf oeq, %{{.*}}, %{{.*}} : vector<16xf32>
+// CHECK: vector.reduction <or>
+// CHECK: vector.reduction <and>
+// CHECK: scf.for {{.*}} -> (vector<16xf32>
+// CHECK-COUNT-16: math.fma
+// CHECK:   scf.if
+// CHECK-NOT: arith.sitofp
+// CHECK:   } else {
+// CHECK:     arith.sitofp
+// CHECK:     arith.select
+#qmap = affine_map<(b, g, r, m, n, d, e)[s0, s1] -> (b, m, d)>
+#kmap = affine_map<(b, g, r, m, n, d, e)[s0, s1] -> (b, n, d)>
+#vmap = affine_map<(b, g, r, m, n, d, e)[s0, s1] -> (b, n, e)>
+#omap = affine_map<(b, g, r, m, n, d, e)[s0, s1] -> (b, m, e)>
+#pmap = affine_map<(b, g, r, m, n, d, e)[s0, s1] -> (b, n)>
+kernel.func @looks_for_padding(
+    %q: tensor<?x?x64xf32> {kernel.dims = array<i64: 0, 1>}, %k: tensor<?x?x64xf32> {kernel.dims = array<i64: 0, 1>},
+    %v: tensor<?x?x64xf32> {kernel.dims = array<i64: 0, 1>}, %p: tensor<?x?xi64> {kernel.dims = array<i64: 0, 1>},
+    %b: index, %s: index) -> (tensor<?x?x64xf32> {kernel.dims = array<i64: 0, 1>}) {
+  %o = kernel.attention sizes(%b, %s) bounds(affine_map<()[s0, s1] -> (s0, 1, 1, s1, s1, 64, 64)>)
+      ins(%q, %k, %v, %p : tensor<?x?x64xf32>, tensor<?x?x64xf32>, tensor<?x?x64xf32>, tensor<?x?xi64>)
+      attributes {indexing_maps = [#qmap, #kmap, #vmap, #pmap, #omap], scale = 0.125 : f32,
+                  fully_masked = "literal"} score {
+  ^bb0(%x: f32, %kept: i64):
+    %one = arith.constant 1.0 : f32
+    %lowest = arith.constant -3.4e38 : f32
+    %float = arith.sitofp %kept : i64 to f32
+    %not = arith.subf %one, %float : f32
+    %bias = arith.mulf %not, %lowest : f32
+    %sum = arith.addf %x, %bias : f32
+    kernel.yield %sum : f32
+  } mask {
+  ^bb0(%kept: i64):
+    %zero = arith.constant 0 : i64
+    %seen = arith.cmpi sgt, %kept, %zero : i64
+    kernel.yield %seen : i1
+  } : tensor<?x?x64xf32>
+  kernel.return %o : tensor<?x?x64xf32>
 }
 
 // -----
