@@ -6,6 +6,7 @@
 #include "dialects/nn/ConstantData.h"
 
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace heddle::nn;
@@ -94,6 +95,46 @@ static std::optional<Ints> evaluateSlice(SliceOp op, unsigned &budget) {
   return Ints(data->begin() + begin, data->begin() + end);
 }
 
+/// Sums, differences, products and quotients of extents, where nothing wraps: how definitions that are written out get
+/// the sizes of parts.
+static std::optional<int64_t> evaluateArithmetic(BinaryKind kind, int64_t left, int64_t right) {
+  if (left == ShapedType::kDynamic || right == ShapedType::kDynamic)
+    return ShapedType::kDynamic;
+  int64_t result = 0;
+  switch (kind) {
+  case BinaryKind::Add:
+    return llvm::AddOverflow(left, right, result) ? std::nullopt : std::optional(result);
+  case BinaryKind::Sub:
+    return llvm::SubOverflow(left, right, result) ? std::nullopt : std::optional(result);
+  case BinaryKind::Mul:
+    return llvm::MulOverflow(left, right, result) ? std::nullopt : std::optional(result);
+  case BinaryKind::Div:
+    return left < 0 || right < 1 ? std::nullopt : std::optional(left / right);
+  default:
+    return std::nullopt;
+  }
+}
+
+static std::optional<Ints> evaluateBinary(BinaryOp op, unsigned &budget) {
+  std::optional<Ints> left = evaluate(op.getLhs(), budget), right = evaluate(op.getRhs(), budget);
+  auto type = dyn_cast<RankedTensorType>(op.getOutput().getType());
+  // Narrower than 64 bits the numbers might wrap.
+  if (!left || !right || left->empty() || right->empty() || !type || !type.getElementType().isInteger(64))
+    return std::nullopt;
+  size_t size = std::max(left->size(), right->size());
+  if ((left->size() != size && left->size() != 1) || (right->size() != size && right->size() != 1))
+    return std::nullopt;
+  Ints ints;
+  for (size_t i = 0; i < size; ++i) {
+    std::optional<int64_t> number =
+        evaluateArithmetic(op.getKind(), (*left)[left->size() == 1 ? 0 : i], (*right)[right->size() == 1 ? 0 : i]);
+    if (!number)
+      return std::nullopt;
+    ints.push_back(*number);
+  }
+  return ints;
+}
+
 /// Unknown elements of |value|, as far as their number is static.
 static std::optional<Ints> unknown(Value value) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
@@ -122,6 +163,7 @@ static std::optional<Ints> evaluate(Value value, unsigned &budget) {
                  return evaluate(cast.getInput(), budget);
                })
                .Case([&](ConcatOp concat) { return evaluateConcat(concat, budget); })
+               .Case([&](BinaryOp binary) { return evaluateBinary(binary, budget); })
                .Case([&](GatherOp gather) { return evaluateGather(gather, budget); })
                .Case([&](SliceOp slice) { return evaluateSlice(slice, budget); })
                .Default([](Operation *) { return std::nullopt; });

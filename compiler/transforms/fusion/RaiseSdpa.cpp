@@ -41,18 +41,37 @@ StringRef getMaskClass(SdpaOp op) {
   return "tensor";
 }
 
-/// How queries and keys know where they are: rotated before the product, by a term of the score, or not here.
+/// A product plus or minus another one: half of a rotation.
+bool isHalfRotation(Value value) {
+  auto sum = value.getDefiningOp<BinaryOp>();
+  bool isSum = sum && (sum.getKind() == BinaryKind::Add || sum.getKind() == BinaryKind::Sub);
+  return isSum && llvm::all_of(sum->getOperands(), [](Value operand) {
+           auto product = operand.getDefiningOp<BinaryOp>();
+           return product && product.getKind() == BinaryKind::Mul;
+         });
+}
+
+/// How queries know where they are: rotated before the product, by a term of the score, or not here.
 StringRef getPositionScheme(SdpaOp op, bool hasBias) {
-  auto isRotated = [](Value value) {
-    auto sum = value.getDefiningOp<BinaryOp>();
-    return sum && sum.getKind() == BinaryKind::Add && llvm::all_of(sum->getOperands(), [](Value operand) {
-             auto product = operand.getDefiningOp<BinaryOp>();
-             return product && product.getKind() == BinaryKind::Mul;
-           });
-  };
-  if (isRotated(op.getQuery()))
-    return "rotary";
+  // A rotation that is written out joins its halves, and channels that it leaves alone.
+  SmallVector<Value> worklist{op.getQuery()};
+  for (unsigned budget = 16; budget > 0 && !worklist.empty(); --budget) {
+    Value value = worklist.pop_back_val();
+    if (isHalfRotation(value))
+      return "rotary";
+    Operation *source = value.getDefiningOp();
+    if (isa_and_nonnull<ReshapeOp, TransposeOp, UnsqueezeOp, ConcatOp, CastOp>(source))
+      llvm::append_range(worklist, isa<ConcatOp>(source) ? source->getOperands() : source->getOperands().take_front());
+  }
   return hasBias ? "bias" : "none";
+}
+
+/// True if a tensor of floats is added to the scores of an imported attention for more than to mask them.
+bool hasBias(SdpaOp op) {
+  return llvm::any_of(op.getScoreCaptures(), [&](Value capture) {
+    return isa<FloatType>(getElementTypeOrSelf(capture.getType())) &&
+           !llvm::is_contained(op.getMaskCaptures(), capture);
+  });
 }
 
 struct RaiseSdpaPass : impl::RaiseSdpaPassBase<RaiseSdpaPass> {
@@ -67,13 +86,16 @@ struct RaiseSdpaPass : impl::RaiseSdpaPassBase<RaiseSdpaPass> {
 private:
   void raise(func::FuncOp func);
   void raise(SoftmaxOp softmax, KnownDims &dims);
-  void addRaised(SdpaOp op, bool hasBias);
+  void addAttention(SdpaOp op, bool hasBias);
   void addRefused(SoftmaxOp softmax, StringRef reason);
 
   SmallVector<Attribute> report;
 };
 
 void RaiseSdpaPass::raise(func::FuncOp func) {
+  // Attentions that the model names, first.
+  for (SdpaOp op : func.getOps<SdpaOp>())
+    addAttention(op, hasBias(op));
   auto softmaxes = llvm::to_vector(func.getOps<SoftmaxOp>());
   if (softmaxes.empty())
     return;
@@ -104,17 +126,17 @@ void RaiseSdpaPass::raise(SoftmaxOp softmax, KnownDims &dims) {
   std::optional<SdpaOp> op = regions ? buildSdpa(*pattern, *plan, *regions, dims, reason) : std::nullopt;
   if (!op)
     return addRefused(softmax, reason);
-  addRaised(*op, regions->hasOpaqueBias);
+  addAttention(*op, regions->hasOpaqueBias);
+  ++numRaised;
 }
 
-void RaiseSdpaPass::addRaised(SdpaOp op, bool hasBias) {
+void RaiseSdpaPass::addAttention(SdpaOp op, bool hasBias) {
   Builder builder(&getContext());
   report.push_back(builder.getDictionaryAttr(
       {builder.getNamedAttr("node", getNodeName(op)), builder.getNamedAttr("heads", op.getQNumHeadsAttr()),
        builder.getNamedAttr("kv_heads", op.getKvNumHeadsAttr()),
        builder.getNamedAttr("mask", builder.getStringAttr(getMaskClass(op))),
        builder.getNamedAttr("position", builder.getStringAttr(getPositionScheme(op, hasBias)))}));
-  ++numRaised;
 }
 
 void RaiseSdpaPass::addRefused(SoftmaxOp softmax, StringRef reason) {

@@ -160,6 +160,23 @@ TEST_F(ConstantData, LooksNoFurtherThanItsBudgetThroughCycles) {
   EXPECT_EQ(nn::getKnownInts(concat.getOutput()), std::nullopt);
 }
 
+TEST_F(ConstantData, ReckonsWithKnownExtents) {
+  constexpr llvm::StringLiteral text = R"(
+    %big = nn.constant dense<9223372036854775807> : tensor<1xi64>
+    %sizes = nn.constant dense<[8, 6]> : tensor<2xi64>
+    %two = nn.constant dense<2> : tensor<1xi64>
+    %0 = nn.binary sub %sizes, %two : (tensor<2xi64>, tensor<1xi64>) -> tensor<2xi64>
+    %1 = nn.binary div %0, %two : (tensor<2xi64>, tensor<1xi64>) -> tensor<2xi64>
+    %2 = nn.binary add %big, %two : (tensor<1xi64>, tensor<1xi64>) -> tensor<1xi64>
+  )";
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
+  ASSERT_TRUE(module) << messages.front();
+  auto ops = llvm::to_vector(module->getOps<nn::BinaryOp>());
+  EXPECT_EQ(nn::getKnownInts(ops[1].getOutput()), llvm::SmallVector<int64_t>({3, 2}));
+  // What would wrap is not known, but how many numbers there are.
+  EXPECT_EQ(nn::getKnownInts(ops[2].getOutput()), llvm::SmallVector<int64_t>({mlir::ShapedType::kDynamic}));
+}
+
 TEST_F(ConstantData, RemembersNodesInLocations) {
   mlir::Location node = nn::getNodeLocation(&context, {"/layer.0/MatMul", "MatMul", "com.microsoft", 17});
   mlir::Location fused = mlir::FusedLoc::get(&context, {mlir::UnknownLoc::get(&context), node});

@@ -270,3 +270,22 @@ func.func @raises_each_mask_of_shared_scores(%q: tensor<1x2x5x8xf32>, %k: tensor
   %yb = nn.matmul %pb, %v : (tensor<1x2x5x7xf32>, tensor<1x2x7x8xf32>) -> tensor<1x2x5x8xf32>
   return %ya, %yb : tensor<1x2x5x8xf32>, tensor<1x2x5x8xf32>
 }
+
+// -----
+
+// Attention that the model names is listed as well.
+// CHECK: attn.report = [{heads = 4 : i64, kv_heads = 2 : i64, mask = "position", node = "attn.sdpa", position = "rotary"}]
+// CHECK-LABEL: func.func @lists_imported_attention
+func.func @lists_imported_attention(%q: tensor<?x?x4x8xf32>, %k: tensor<?x?x2x8xf32>, %v: tensor<?x?x2x8xf32>,
+    %cos: tensor<?x1x8xf32>, %turned: tensor<?x?x4x8xf32>, %sin: tensor<?x1x8xf32>) -> tensor<?x?x4x8xf32> {
+  %0 = nn.binary mul %q, %cos : (tensor<?x?x4x8xf32>, tensor<?x1x8xf32>) -> tensor<?x?x4x8xf32>
+  %1 = nn.binary mul %turned, %sin : (tensor<?x?x4x8xf32>, tensor<?x1x8xf32>) -> tensor<?x?x4x8xf32>
+  %2 = nn.binary add %0, %1 : (tensor<?x?x4x8xf32>, tensor<?x?x4x8xf32>) -> tensor<?x?x4x8xf32>
+  %o = attn.sdpa %2, %k, %v mask {
+  ^bb0(%b: index, %h: index, %i: index, %j: index):
+    %seen = arith.cmpi sle, %j, %i : index
+    attn.yield %seen : i1
+  } {q_num_heads = 4 : i64, kv_num_heads = 2 : i64, scale = 0.5 : f32}
+    : tensor<?x?x4x8xf32>, tensor<?x?x2x8xf32>, tensor<?x?x2x8xf32> -> tensor<?x?x4x8xf32>
+  return %o : tensor<?x?x4x8xf32>
+}
