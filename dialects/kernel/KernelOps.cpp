@@ -257,11 +257,29 @@ static LogicalResult verifyAttentionMaps(AttentionOp op, ArrayRef<AffineMap> map
       !avoids(maps[1], {Loops::QueryHead, Loops::Row, Loops::ValueSize}) ||
       !avoids(maps[2], {Loops::QueryHead, Loops::Row, Loops::HeadSize}))
     return op.emitOpError() << "expects query, key and value to depend on their own loops only";
-  for (AffineMap map : maps.drop_front(3).drop_back(op.getNumResults()))
-    if (!avoids(map, {Loops::HeadSize, Loops::ValueSize}))
+  for (auto [i, map] : llvm::enumerate(maps.drop_back(op.getNumResults())))
+    if (i >= 3 && i != op.getPartsInput() && !avoids(map, {Loops::HeadSize, Loops::ValueSize}))
       return op.emitOpError() << "expects captures not to depend on the head sizes, got " << AffineMapAttr::get(map);
-  if (!avoids(maps[op.getInputs().size()], {Loops::Key, Loops::HeadSize}))
+  if (!op.getGivesParts() && !avoids(maps[op.getInputs().size()], {Loops::Key, Loops::HeadSize}))
     return op.emitOpError() << "expects the output not to depend on keys and the query's head size";
+  return success();
+}
+
+/// States of parts: what they say about each other.
+static LogicalResult verifyParts(AttentionOp op) {
+  if (!op.getGivesParts() && !op.getTakesParts())
+    return success();
+  if (op.getGivesParts() && (op.getTakesParts() || op.getHasLse() || op.getHasProbabilities()))
+    return op.emitOpError() << "expects gives_parts without takes_parts and further results";
+  if (!op.getPartSize() || *op.getPartSize() < 1)
+    return op.emitOpError() << "expects part_size to be at least 1 where there are parts";
+  Type states = op.getGivesParts() ? op.getResult(0).getType() : op.getInputs()[*op.getPartsInput()].getType();
+  auto type = cast<RankedTensorType>(states);
+  AffineMap map = toMaps(op.getIndexingMaps())[op.getGivesParts() ? op.getInputs().size() : *op.getPartsInput()];
+  if (!type.getElementType().isF32() || type.getRank() == 0 ||
+      map.getResult(0) != getAffineDimExpr(AttentionOp::Key, op.getContext()))
+    return op.emitOpError() << "expects states of f32 whose first dimension counts parts, got " << type << " by "
+                            << AffineMapAttr::get(map);
   return success();
 }
 
@@ -277,7 +295,7 @@ LogicalResult AttentionOp::verify() {
   if (getNumResults() != 1u + getHasLse() + getHasProbabilities())
     return emitOpError() << "expects " << 1 + getHasLse() + getHasProbabilities() << " results, got "
                          << getNumResults();
-  if (failed(verifyAttentionMaps(*this, toMaps(getIndexingMaps()))))
+  if (failed(verifyAttentionMaps(*this, toMaps(getIndexingMaps()))) || failed(verifyParts(*this)))
     return failure();
   Builder builder(getContext());
   SmallVector<Type> captures = elementTypes(getCaptures().getTypes());

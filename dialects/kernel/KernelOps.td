@@ -288,6 +288,20 @@ def Kernel_AttentionOp : Kernel_Root<"attention"> {
     What a row gives depends on its own keys alone: the block of keys, the order within it and the merge order are
     fixed by kernel.config, never by how many rows or keys there are.
 
+    For few rows the keys are shared out in parts of `part_size`: one kernel, with `gives_parts`, computes the state
+    of each row for each part, and a second one, with `takes_parts`, merges them. A state is what attn.online_sdpa
+    gives for the part's kept keys alone: the sum of weights times values, the greatest score, the sum of weights
+    (lowest number and 0 where there are none). Both kernels have the same other operands and regions. States are the
+    first kernel's only result and an input of the second, between scale and captures: a tensor of f32 whose map's n
+    is the number of the part and whose e is a column of the state, the value's columns, then maximum and sum; its
+    first dimension counts the parts. If there are none, takes_parts computes everything itself, to the same bits:
+
+        %s = kernel.attention ... ins(%q, %k, %v : ...) attributes {..., part_size = 256 : i64, gives_parts} ...
+          // tensor<?x?x12x?x66xf32>, map (n, b, g * 3 + r, m, e)
+        %o = kernel.attention ... ins(%q, %k, %v, %s : ...) attributes {..., part_size = 256 : i64, takes_parts} ...
+
+    A whole kernel:
+
         // causal attention, 12 heads of 64 on 4 key heads, everything in BSND
         %o = kernel.attention sizes(%batch, %q_len, %kv_len)
             bounds(affine_map<()[s0, s1, s2] -> (s0, 4, 3, s1, s2, 64, 64)>) ins(%q, %k, %v : ...)
@@ -305,7 +319,8 @@ def Kernel_AttentionOp : Kernel_Root<"attention"> {
   }];
   let arguments = (ins Variadic<AnyRankedTensor>:$inputs, Variadic<Index>:$sizes, AffineMapAttr:$bounds,
                        AffineMapArrayAttr:$indexing_maps, OptionalAttr<F32Attr>:$scale, StrAttr:$fully_masked,
-                       UnitAttr:$has_kv_len, UnitAttr:$has_scale_input, UnitAttr:$has_lse, UnitAttr:$has_probabilities);
+                       UnitAttr:$has_kv_len, UnitAttr:$has_scale_input, UnitAttr:$has_lse, UnitAttr:$has_probabilities,
+                       OptionalAttr<I64Attr>:$part_size, UnitAttr:$gives_parts, UnitAttr:$takes_parts);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let regions = (region SizedRegion<1>:$score, SizedRegion<1>:$mask);
   let assemblyFormat = [{
@@ -319,12 +334,15 @@ def Kernel_AttentionOp : Kernel_Root<"attention"> {
     ::mlir::Value getQuery() { return getInputs()[0]; }
     ::mlir::Value getKey() { return getInputs()[1]; }
     ::mlir::Value getValue() { return getInputs()[2]; }
-    /// Number of the input that holds the lengths, of the one that holds the scale, and of the first capture.
+    /// Number of the input that holds the lengths, the scale, the states of parts, and of the first capture.
     std::optional<unsigned> getKvLenInput() { return getHasKvLen() ? std::optional<unsigned>(3) : std::nullopt; }
     std::optional<unsigned> getScaleInput() {
       return getHasScaleInput() ? std::optional<unsigned>(3 + getHasKvLen()) : std::nullopt;
     }
-    unsigned getFirstCapture() { return 3 + getHasKvLen() + getHasScaleInput(); }
+    std::optional<unsigned> getPartsInput() {
+      return getTakesParts() ? std::optional<unsigned>(3 + getHasKvLen() + getHasScaleInput()) : std::nullopt;
+    }
+    unsigned getFirstCapture() { return 3 + getHasKvLen() + getHasScaleInput() + getTakesParts(); }
     ::mlir::OperandRange getCaptures() { return getInputs().drop_front(getFirstCapture()); }
   }];
 }

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <limits>
 
 #include <gtest/gtest.h>
@@ -102,6 +103,98 @@ TEST(AttentionInvariance, IgnoresPaddingOnTheRightWhateverStandsInIt) {
       }
     }
   }
+}
+
+//===----------------------------------------------------------------------===//
+// Parts of the keys
+//===----------------------------------------------------------------------===//
+
+using change = std::function<void(std::vector<host_tensor> &)>;
+
+/// Runs |text| whole and by parts: states that another kernel computes, item by item from the last to the first, and
+/// merges. Both must give the same bits, and what the interpreter gives.
+void check_parts(attention_text text, const std::vector<int64_t> &sizes, const change &apply = nullptr) {
+  std::vector<int64_t> with_parts = sizes, without_parts = sizes;
+  with_parts.push_back((sizes[2] + 255) / 256);
+  without_parts.push_back(0);
+  for (const std::string &target : runnable_targets()) {
+    auto plain = kernel_module::compile(text.build(), target);
+    text.parts = attention_text::parts_use::gives;
+    auto gives = kernel_module::compile(text.build(), target);
+    text.parts = attention_text::parts_use::takes;
+    auto takes = kernel_module::compile(text.build(), target);
+    text.parts = attention_text::parts_use::none;
+    ASSERT_TRUE(plain && gives && takes);
+    auto inputs = random_inputs(plain->func("attention"), sizes, 7);
+    if (apply)
+      apply(inputs);
+    std::string where = target + " " + text.mask + text.fully_masked + " keys " + std::to_string(sizes[2]);
+    kernel_result expected = plain->run("attention", inputs, sizes);
+    expect_near(expected, interpret(plain->func("attention"), inputs, sizes), 6e-6, where);
+
+    kernel_result states = gives->run("attention", inputs, with_parts, 1);
+    expect_near(states, interpret(gives->func("attention"), inputs, with_parts), 6e-6, where + ", states");
+    auto merged_inputs = inputs;
+    auto place = merged_inputs.begin() + 3 + text.kv_len + text.scale_input;
+    merged_inputs.insert(place, states.outputs[0]);
+    kernel_result merged = takes->run("attention", merged_inputs, with_parts, 1);
+    for (size_t i = 0; i < expected.outputs.size(); ++i)
+      EXPECT_EQ(merged.outputs[i].bytes, expected.outputs[i].bytes) << where << ", result " << i;
+    // Without parts the second kernel goes through the keys itself.
+    *(merged_inputs.begin() + 3 + text.kv_len + text.scale_input) = host_tensor(
+        inputs[0].type, input_dims(takes->func("attention"), 3 + text.kv_len + text.scale_input, without_parts));
+    kernel_result alone = takes->run("attention", merged_inputs, without_parts);
+    for (size_t i = 0; i < expected.outputs.size(); ++i)
+      EXPECT_EQ(alone.outputs[i].bytes, expected.outputs[i].bytes) << where << ", alone, result " << i;
+  }
+}
+
+TEST(AttentionParts, MergeToTheSameBits) {
+  for (int64_t keys : {1, 256, 257, 700})
+    check_parts(make_text(""), {2, 3, keys});
+  check_parts({.key_heads = 1, .head_size = 20, .value_size = 33, .mask = kWindow, .lse = true}, {1, 2, 600});
+  check_parts({.key_heads = 1, .group = 5, .head_size = 16, .value_size = 8, .lse = true, .probabilities = true},
+              {1, 4, 520});
+  attention_text offset = make_text(R"(%far = arith.constant 500 : index
+    %p = arith.addi %m, %far : index
+    %keep = arith.cmpi ule, %n, %p : index)");
+  offset.scale_input = true;
+  check_parts(offset, {1, 16, 700});
+}
+
+TEST(AttentionParts, LeaveRowsWithoutKeysToTheirRule) {
+  for (const char *rule : {"literal", "zero", "nan"}) {
+    attention_text text = make_text(kPaddingMask);
+    text.captures = {{"tensor<?x?xi64>", "0, 2", "b, n", "i64"}};
+    text.score = kPaddingScore;
+    text.fully_masked = rule;
+    text.lse = text.kv_len = true;
+    check_parts(text, {4, 2, 600}, [](std::vector<host_tensor> &inputs) {
+      const int64_t lengths[] = {600, 257, 0, 500};
+      for (int64_t b = 0; b < 4; ++b) {
+        inputs[3].set_int(b, lengths[b]);
+        for (int64_t n = 0; n < 600; ++n)
+          inputs[4].set_int(b * 600 + n, b == 0 ? n >= 300 : b == 1 ? n < 40 : b == 2);
+      }
+    });
+  }
+}
+
+TEST(AttentionParts, ReadNoKeysAgain) {
+  // The second kernel gives the same whatever became of the keys: it has their states.
+  attention_text text = make_text("");
+  text.parts = attention_text::parts_use::gives;
+  auto gives = kernel_module::compile(text.build(), runnable_targets().front());
+  text.parts = attention_text::parts_use::takes;
+  auto takes = kernel_module::compile(text.build(), runnable_targets().front());
+  ASSERT_TRUE(gives && takes);
+  const std::vector<int64_t> sizes = {1, 1, 600, 3};
+  auto inputs = random_inputs(gives->func("attention"), sizes, 8);
+  inputs.push_back(gives->run("attention", inputs, sizes).outputs[0]);
+  kernel_result expected = takes->run("attention", inputs, sizes);
+  fill_behind(inputs[1], 0, NAN);
+  fill_behind(inputs[2], 0, NAN);
+  EXPECT_EQ(takes->run("attention", inputs, sizes).outputs[0].bytes, expected.outputs[0].bytes);
 }
 
 } // namespace

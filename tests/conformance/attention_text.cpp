@@ -63,7 +63,15 @@ std::vector<operand> make_tensors(const attention_text &text) {
           slice("n", query + key, "g", text.value_size, "e"), output};
 }
 
+/// States of parts.
+operand make_states(const attention_text &text, const std::string &name) {
+  std::string type = llvm::formatv("tensor<?x?x{0}x?x{1}xf32>", text.key_heads * text.group, text.value_size + 2);
+  return {name, type, "3, 0, 1", llvm::formatv("n, b, g * {0} + r, m, e", text.group)};
+}
+
 std::vector<operand> make_results(const attention_text &text, const operand &output) {
+  if (text.parts == attention_text::parts_use::gives)
+    return {make_states(text, "")};
   std::vector<operand> results = {output};
   int64_t heads = text.key_heads * text.group;
   std::string head = llvm::formatv("b, g * {0} + r, m", text.group);
@@ -78,10 +86,13 @@ std::string make_attributes(const attention_text &text) {
   std::string result = "fully_masked = \"" + text.fully_masked + "\"";
   if (!text.scale_input)
     result += ", scale = 0.25 : f32";
+  bool gives = text.parts == attention_text::parts_use::gives, takes = text.parts == attention_text::parts_use::takes;
   for (auto [isSet, name] : {std::pair(text.kv_len, ", has_kv_len"),
                              {text.scale_input, ", has_scale_input"},
-                             {text.lse, ", has_lse"},
-                             {text.probabilities, ", has_probabilities"}})
+                             {text.lse && !gives, ", has_lse"},
+                             {text.probabilities && !gives, ", has_probabilities"},
+                             {gives, ", part_size = 256 : i64, gives_parts"},
+                             {takes, ", part_size = 256 : i64, takes_parts"}})
     result += isSet ? name : "";
   return result;
 }
@@ -96,6 +107,8 @@ std::string attention_text::build() const {
     inputs.push_back({"%lengths", "tensor<?xi64>", "0", "b"});
   if (scale_input)
     inputs.push_back({"%factor", "tensor<f32>", "", ""});
+  if (parts == parts_use::takes)
+    inputs.push_back(make_states(*this, "%states"));
   std::string captured;
   for (size_t i = 0; i < captures.size(); ++i) {
     inputs.push_back({"%t" + std::to_string(i), captures[i].type, captures[i].dims, captures[i].map});
@@ -110,7 +123,9 @@ std::string attention_text::build() const {
   std::string keys = layout == "fused" ? "s1" : "s2";
   std::string text = "kernel.func @attention(";
   text += join(arguments, ", ", [](const operand &o) { return o.name + ": " + with_dims(o); });
-  text += ", %batch: index, %queries: index, %keys: index) -> (" + join(results, ", ", with_dims) + ") {\n";
+  text += ", %batch: index, %queries: index, %keys: index";
+  text += parts == parts_use::none ? "" : ", %parts: index";
+  text += ") -> (" + join(results, ", ", with_dims) + ") {\n";
   text += llvm::formatv("  %r:{0} = kernel.attention sizes(%batch, %queries, %keys) bounds(affine_map<()[s0, s1, s2] "
                         "-> (s0, {1}, {2}, s1, {3}, {4}, {5})>)\n",
                         results.size(), key_heads, group, keys, head_size, value_size);

@@ -17,7 +17,7 @@ struct attention_capture {
   std::string element; // "i1"
 };
 
-/// Size arguments are s0 = batch, s1 = queries, s2 = keys.
+/// Size arguments are s0 = batch, s1 = queries, s2 = keys; with |parts| also s3 = number of parts of 256 keys.
 struct attention_text {
   int64_t key_heads = 2, group = 1, head_size = 32, value_size = 32;
   /// bsnd, bnsd, transposed (keys and values along the sequence) or fused (one tensor, as many keys as queries).
@@ -29,6 +29,8 @@ struct attention_text {
   std::string mask = "";
   std::string fully_masked = "literal";
   bool kv_len = false, scale_input = false, lse = false, probabilities = false;
+  /// States of parts: none, gives (the only result) or takes (the input before the captures).
+  enum class parts_use { none, gives, takes } parts = parts_use::none;
 
   std::string build() const;
 };

@@ -383,6 +383,33 @@ private:
     return weights;
   }
 
+  /// The state of |row| for each part, written to the result: sums of weights times values, maximum, sum.
+  void write_parts(kernel::AttentionOp op, const attention_row &row) {
+    using loops = kernel::AttentionOp;
+    int64_t size = *op.getPartSize(), columns = bounds_[loops::ValueSize], keys = row.keep.size();
+    for (int64_t part = 0; part < result_.outputs[0].dims[0]; ++part) {
+      double maximum = -std::numeric_limits<float>::max(), sum = 0;
+      int64_t begin = std::min(part * size, keys), end = std::min(begin + size, keys);
+      for (int64_t j = begin; j < end; ++j)
+        maximum = row.keep[j] ? std::max(maximum, row.scores[j]) : maximum;
+      std::vector<double> sums(columns, 0.0);
+      for (int64_t j = begin; j < end; ++j) {
+        double weight = row.keep[j] ? std::exp(row.scores[j] - maximum) : 0;
+        sum += weight;
+        for (int64_t e = 0; e < columns && weight != 0; ++e) {
+          dims_[loops::Key] = j, dims_[loops::ValueSize] = e;
+          sums[e] += weight * elements(2, 3)[0].f;
+        }
+      }
+      sums.push_back(maximum);
+      sums.push_back(sum);
+      dims_[loops::Key] = part;
+      for (dims_[loops::ValueSize] = 0; dims_[loops::ValueSize] < columns + 2; ++dims_[loops::ValueSize])
+        write_one(0, scalar::of(sums[dims_[loops::ValueSize]]));
+      dims_[loops::Key] = dims_[loops::ValueSize] = 0;
+    }
+  }
+
   void run_attention(kernel::AttentionOp op) {
     using loops = kernel::AttentionOp;
     for_each({loops::Batch, loops::KeyHead, loops::QueryHead, loops::Row}, [&] {
@@ -390,6 +417,8 @@ private:
       if (std::optional<unsigned> input = op.getKvLenInput())
         keys = std::clamp<int64_t>(elements(*input, *input + 1)[0].i, 0, keys);
       attention_row row = score_row(op, keys);
+      if (op.getGivesParts())
+        return write_parts(op, row);
       // Without the mask region a row that keeps no key would see them all.
       if (op.getFullyMasked() == "literal" && llvm::none_of(row.keep, [](bool kept) { return kept; }))
         row.keep.assign(row.keep.size(), true);

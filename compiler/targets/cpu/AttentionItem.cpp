@@ -6,7 +6,7 @@
 
 #include <limits>
 
-#include "compiler/targets/cpu/FloatMath.h"
+#include "compiler/targets/cpu/AttentionState.h"
 #include "compiler/targets/cpu/RegionEmitter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -27,7 +27,7 @@ AttentionItem::AttentionItem(KernelEmitter &emitter, ArrayRef<Value> digits)
   loops[Loops::Batch] = digits[0];
   loops[Loops::KeyHead] = digits[1];
   loops[Loops::QueryHead] = shape.headsAreDigit ? digits[2] : emitter.index(0);
-  rowBegin = emitter.mul(digits.back(), emitter.index(shape.blockQ));
+  rowBegin = emitter.mul(digits[shape.headsAreDigit ? 3 : 2], emitter.index(shape.blockQ));
   rowCount = emitter.min(emitter.sub(emitter.bound(Loops::Row), rowBegin), emitter.index(shape.blockQ));
   rows = emitter.mul(rowCount, emitter.index(shape.heads));
   length = buildLength();
@@ -131,6 +131,50 @@ void AttentionItem::resetRow(Value slot) {
   // A finite start: the difference to any score is then a number or the score's own infinity.
   storeFloat(real(std::numeric_limits<float>::lowest()), shape.maxima, slot);
   storeFloat(real(0), shape.sums, slot);
+}
+
+void AttentionItem::storePart(Value slot, Value part) {
+  select(getRow(slot));
+  loops[Loops::Key] = part;
+  Value output = outputAddress(slot), width = emitter.bound(Loops::ValueSize);
+  const Access &access = plan.getResult(0);
+  emitter.forVectors(Loops::ValueSize, emitter.index(0), width, [&](Value column, const Lanes &lanes) {
+    loops[Loops::ValueSize] = column;
+    Value sums = b.create<vector::LoadOp>(loc, vectorType, emitter.scratch, emitter.add(output, column));
+    emitter.store(sums, plan.getResultBinding(0), access, loops, lanes);
+  });
+  AffineExpr numbers[] = {shape.maxima, shape.sums};
+  for (auto [i, start] : llvm::enumerate(numbers)) {
+    loops[Loops::ValueSize] = emitter.add(width, emitter.index(i));
+    emitter.store(loadFloat(start, slot), plan.getResultBinding(0), access, loops, Lanes());
+  }
+  loops[Loops::Key] = loops[Loops::ValueSize] = Value();
+}
+
+void AttentionItem::mergePart(Value slot, Value part) {
+  // The same arithmetic as between the blocks of one pass: AttentionTile.cpp.
+  unsigned input = *op.getPartsInput();
+  select(getRow(slot));
+  loops[Loops::Key] = part;
+  Value width = emitter.bound(Loops::ValueSize);
+  auto load = [&](Value column, const Lanes &lanes) {
+    loops[Loops::ValueSize] = column;
+    return emitter.load(plan.bindings[input], plan.getInput(input), loops, lanes);
+  };
+  FloatMath scalar(b, loc, b.getF32Type()), m(b, loc, vectorType);
+  Value maximum = load(width, Lanes()), sum = load(emitter.add(width, emitter.index(1)), Lanes());
+  Value before = loadFloat(shape.maxima, slot), merged = buildGreater(scalar, before, maximum);
+  StateFactors factors = buildStateFactors(scalar, before, maximum, merged);
+  storeFloat(merged, shape.maxima, slot);
+  storeFloat(factors.merge(scalar, loadFloat(shape.sums, slot), sum), shape.sums, slot);
+  StateFactors spread{emitter.broadcast(factors.before, kLanes), emitter.broadcast(factors.added, kLanes)};
+  Value output = outputAddress(slot);
+  emitter.forVectors(Loops::ValueSize, emitter.index(0), width, [&](Value column, const Lanes &lanes) {
+    Value added = emitter.broadcast(load(column, lanes), kLanes), place = emitter.add(output, column);
+    Value sums = b.create<vector::LoadOp>(loc, vectorType, emitter.scratch, place);
+    b.create<vector::StoreOp>(loc, spread.merge(m, sums, added), emitter.scratch, place);
+  });
+  loops[Loops::Key] = loops[Loops::ValueSize] = Value();
 }
 
 //===----------------------------------------------------------------------===//

@@ -80,6 +80,10 @@ public:
   mlir::Value real(double value);
   /// Before its first key: nothing seen.
   void resetRow(mlir::Value slot);
+  /// Writes the row's state as that of part |part|.
+  void storePart(mlir::Value slot, mlir::Value part);
+  /// Merges the state of part |part| into the row's.
+  void mergePart(mlir::Value slot, mlir::Value part);
 
   //===--- Keys -------------------------------------------------------------===//
   /// Runs |body| for the blocks of keys 0 to |end|.

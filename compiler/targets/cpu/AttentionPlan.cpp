@@ -56,8 +56,26 @@ AffineExpr KernelPlan::layOutAttention(AffineExpr depth) {
   return end;
 }
 
+LogicalResult KernelPlan::planParts(kernel::AttentionOp op) {
+  std::optional<uint64_t> partSize = op.getPartSize();
+  if (partSize && static_cast<int64_t>(*partSize) != attention.blockKv)
+    return func.emitOpError() << "expects block_kv to be the attention's part_size " << *partSize << ", got "
+                              << attention.blockKv;
+  if (!op.getGivesParts() && !op.getTakesParts())
+    return success();
+  // The states' first dimension counts the parts.
+  bool gives = op.getGivesParts();
+  unsigned binding = gives ? getResultBinding(0) : bindings[*op.getPartsInput()];
+  auto type = cast<RankedTensorType>(gives ? op.getResult(0).getType() : op.getInputs()[*op.getPartsInput()].getType());
+  ArrayRef<int64_t> dims = gives ? func.getResultDims(binding - func.getNumInputs()) : func.getInputDims(binding);
+  attention.parts = type.isDynamicDim(0) ? getAffineSymbolExpr(dims.front(), func.getContext())
+                                         : getAffineConstantExpr(type.getDimSize(0), func.getContext());
+  return success();
+}
+
 LogicalResult KernelPlan::planAttention() {
-  if (failed(checkTypes(cast<kernel::AttentionOp>(root))))
+  auto op = cast<kernel::AttentionOp>(root);
+  if (failed(checkTypes(op)))
     return failure();
   // Every loop has its part in the pass over the keys; none merges.
   unsigned numLoops = nest.getNumLoops();
@@ -82,11 +100,18 @@ LogicalResult KernelPlan::planAttention() {
   if (attention.headsAreDigit)
     items.digits.push_back(toExpr(nest.bounds[Loops::QueryHead]));
   items.digits.push_back(toExpr(nest.bounds[Loops::Row]).ceilDiv(attention.blockQ));
+  if (failed(planParts(op)))
+    return failure();
+  AffineExpr keys = toExpr(nest.bounds[Loops::Key]);
+  if (op.getGivesParts()) {
+    items.digits.push_back(attention.parts);
+    keys = getAffineConstantExpr(attention.blockKv, func.getContext());
+  }
 
   AffineExpr depth = toExpr(nest.bounds[Loops::HeadSize]), width = toExpr(nest.bounds[Loops::ValueSize]);
   std::optional<int64_t> rows = nest.bounds[Loops::Row].getConstant();
   int64_t rowsPerItem = attention.heads * (rows ? std::min(*rows, attention.blockQ) : attention.blockQ);
-  items.workPerItem = (depth + width) * toExpr(nest.bounds[Loops::Key]) * rowsPerItem;
+  items.workPerItem = (depth + width) * keys * rowsPerItem;
   attention.valueWidth = width.ceilDiv(kLanes) * kLanes;
   constexpr int64_t kFloatBytes = 4;
   items.scratchBytes = layOutAttention(depth.ceilDiv(kLanes) * kLanes) * kFloatBytes;

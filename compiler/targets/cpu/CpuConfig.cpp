@@ -74,7 +74,7 @@ SmallVector<std::pair<StringRef, int64_t>> selectContract(kernel::ContractOp op,
 
 /// Attention: a tile is row_tile queries by column_vectors x 16 keys for the scores, by as many value columns for the
 /// product with them.
-SmallVector<std::pair<StringRef, int64_t>> selectAttention(const CpuTarget &target) {
+SmallVector<std::pair<StringRef, int64_t>> selectAttention(kernel::AttentionOp op, const CpuTarget &target) {
   bool isWide = target.hasFeature("avx512f");
   // Accumulators as for contractions: 16 + 4 + 1 of 32 registers, 12 + 2 + 1 of 16. On AVX-512 8 x 32 and 6 x 64 are as
   // fast; 4 divides an item's rows and a group of 64 keys is one tile.
@@ -84,8 +84,9 @@ SmallVector<std::pair<StringRef, int64_t>> selectAttention(const CpuTarget &targ
           // and halve the items.
           {config::kBlockQ, 128},
           // 256 keys of head size 64 are 64 KiB, packed, and as much of values: both stay in an L2 of 512 KiB beside
-          // the rows. Part of the artifact's numerics: sums are rescaled at its multiples. 128 to 1024 differ by 2 %.
-          {config::kBlockKv, 256},
+          // the rows. Part of the artifact's numerics: states merge at its multiples, so parts are blocks. 128 to 1024
+          // differ by 2 %.
+          {config::kBlockKv, op.getPartSize().value_or(256)},
           {config::kSplitRowTail, isWide ? 0 : 1},
           {config::kGrainWork, int64_t(1) << 17}};
 }
@@ -113,11 +114,12 @@ SmallVector<std::pair<StringRef, int64_t>> selectStreaming(Operation *root) {
 kernel::LoweringConfigAttr selectConfig(kernel::FuncOp func, const CpuTarget &target) {
   Operation *root = func.getRoot();
   auto contract = dyn_cast<kernel::ContractOp>(root);
+  auto attention = dyn_cast<kernel::AttentionOp>(root);
   Builder b(func.getContext());
   SmallVector<NamedAttribute> entries;
-  auto selected = contract                         ? selectContract(contract, target)
-                  : isa<kernel::AttentionOp>(root) ? selectAttention(target)
-                                                   : selectStreaming(root);
+  auto selected = contract    ? selectContract(contract, target)
+                  : attention ? selectAttention(attention, target)
+                              : selectStreaming(root);
   for (auto [key, value] : selected)
     entries.push_back(b.getNamedAttr(key, b.getI64IntegerAttr(value)));
   return kernel::LoweringConfigAttr::get(func.getContext(), b.getDictionaryAttr(entries));

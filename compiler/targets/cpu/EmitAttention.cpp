@@ -30,15 +30,19 @@ using Loops = kernel::AttentionOp;
 class AttentionGenerator {
 public:
   AttentionGenerator(KernelEmitter &emitter, ArrayRef<Value> digits)
-      : item(emitter, digits), emitter(emitter), b(emitter.b), loc(emitter.loc), shape(item.shape),
-        scalar(b, loc, b.getF32Type()), nought(emitter.index(0)) {}
+      : item(emitter, digits), lastDigit(digits.back()), emitter(emitter), b(emitter.b), loc(emitter.loc),
+        shape(item.shape), scalar(b, loc, b.getF32Type()), nought(emitter.index(0)) {}
 
   LogicalResult emit() {
     if (shape.copyQuery)
       item.copyQueries();
     forRows([&](Value slot) { item.resetRow(slot); });
-    Value seesAny = emitPass(item.length, AttentionPass(), /*all=*/false);
-    judgeRows(seesAny);
+    if (item.op.getGivesParts()) {
+      emitBlock(emitter.mul(lastDigit, emitter.index(shape.blockKv)), AttentionPass(), /*all=*/false);
+      forRows([&](Value slot) { item.storePart(slot, lastDigit); });
+      return item.status;
+    }
+    judgeRows(shape.parts ? mergeParts() : emitPass(item.length, AttentionPass(), /*all=*/false));
     forRows([&](Value slot) { writeRow(slot); });
     if (item.op.getHasProbabilities())
       emitWeights();
@@ -65,19 +69,40 @@ private:
     return emitter
         .forLoop(nought, end, shape.blockKv, ValueRange{none},
                  [&](Value begin, ValueRange found) {
-                   KeyBlock block = item.getBlock(begin);
-                   Value any = item.packBlock(block, all);
-                   auto emitTiles = [&] {
-                     forRowTiles(emitter, getTiles(), nought, item.rows,
-                                 [&](Value slot, int64_t rows) { AttentionTile(item, pass).emit(slot, rows, block); });
-                   };
-                   if (all)
-                     emitTiles();
-                   else
-                     emitter.ifThen(any, emitTiles);
+                   Value any = emitBlock(begin, pass, all);
                    return SmallVector<Value>{b.create<arith::OrIOp>(loc, found.front(), any)};
                  })
         .front();
+  }
+
+  /// Takes all rows through the block of keys from |begin| on. Returns whether any key is seen.
+  Value emitBlock(Value begin, const AttentionPass &pass, bool all) {
+    KeyBlock block = item.getBlock(begin);
+    Value any = item.packBlock(block, all);
+    auto emitTiles = [&] {
+      forRowTiles(emitter, getTiles(), nought, item.rows,
+                  [&](Value slot, int64_t rows) { AttentionTile(item, pass).emit(slot, rows, block); });
+    };
+    if (all)
+      emitTiles();
+    else
+      emitter.ifThen(any, emitTiles);
+    return any;
+  }
+
+  /// Merges the states of all parts, or goes through the keys where there are none. Returns whether any key may be
+  /// seen.
+  Value mergeParts() {
+    Value parts = emitter.size(shape.parts);
+    Value hasParts = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ne, parts, nought);
+    auto branch = b.create<scf::IfOp>(loc, b.getI1Type(), hasParts, /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(branch.thenBlock());
+    forRows([&](Value slot) { emitter.forLoop(nought, parts, 1, [&](Value part) { item.mergePart(slot, part); }); });
+    b.create<scf::YieldOp>(loc, hasParts);
+    b.setInsertionPointToStart(branch.elseBlock());
+    b.create<scf::YieldOp>(loc, emitPass(item.length, AttentionPass(), /*all=*/false));
+    return branch.getResult(0);
   }
 
   //===--- Rows that need more ----------------------------------------------===//
@@ -280,6 +305,7 @@ private:
   }
 
   AttentionItem item;
+  Value lastDigit; // the part, where states of parts are given
   KernelEmitter &emitter;
   OpBuilder &b;
   Location loc;

@@ -63,6 +63,8 @@ struct AttentionPlan {
   mlir::AffineExpr values, queries, scores, outputs, maxima, sums, verdicts, factors, tileSums, groups;
   /// Head size of the value, rounded up to whole vectors.
   mlir::AffineExpr valueWidth;
+  /// Parts of |blockKv| keys whose states are given or taken; null where there are no such states.
+  mlir::AffineExpr parts;
 
   int64_t getRowsPerItem() const { return heads * blockQ; }
 };
@@ -106,6 +108,7 @@ private:
   void planScan();
   mlir::LogicalResult planContract();
   mlir::LogicalResult planAttention();
+  mlir::LogicalResult planParts(kernel::AttentionOp op);
   mlir::AffineExpr layOutAttention(mlir::AffineExpr depth);
   unsigned chooseVectorLoop();
   mlir::AffineExpr toExpr(const Polynomial &polynomial) const { return polynomial.toExpr(space); }

@@ -173,6 +173,6 @@ void heddle::outlineAttention(Outliner &outliner, attn::SdpaOp op) {
                           return b.create<kernel::AttentionOp>(loc, types, inputs, sizes, bounds, maps, scale, rule,
                                                                op.getKvLen() != nullptr,
                                                                op.getScaleOperand() != nullptr, op.getLse() != nullptr,
-                                                               op.getProbabilities() != nullptr);
+                                                               op.getProbabilities() != nullptr, nullptr, false, false);
                         });
 }

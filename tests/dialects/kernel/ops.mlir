@@ -120,3 +120,44 @@ kernel.func @attention(%q: tensor<2x6x3x8xf32>, %k: tensor<2x5x1x8xf32>, %v: ten
   } : tensor<2x6x3x4xf32>
   kernel.return %o : tensor<2x6x3x4xf32>
 }
+
+// The state of each row for each part of 256 keys, and attention that merges them.
+// CHECK-LABEL: kernel.func @parts(
+// CHECK: kernel.attention {{.*}}gives_parts{{.*}}part_size = 256 : i64
+kernel.func @parts(%q: tensor<2x3x8xf32>, %k: tensor<500x3x8xf32>, %v: tensor<500x3x4xf32>) -> tensor<2x3x2x6xf32> {
+  %s = kernel.attention bounds(affine_map<() -> (1, 3, 1, 2, 500, 8, 4)>)
+      ins(%q, %k, %v : tensor<2x3x8xf32>, tensor<500x3x8xf32>, tensor<500x3x4xf32>)
+      attributes {indexing_maps = [affine_map<(b, g, r, m, n, d, e) -> (m, g, d)>,
+                                   affine_map<(b, g, r, m, n, d, e) -> (n, g, d)>,
+                                   affine_map<(b, g, r, m, n, d, e) -> (n, g, e)>,
+                                   affine_map<(b, g, r, m, n, d, e) -> (n, g, m, e)>],
+                  scale = 0.125 : f32, fully_masked = "zero", part_size = 256 : i64, gives_parts} score {
+  ^bb0(%x: f32):
+    kernel.yield %x : f32
+  } mask {
+    %true = arith.constant true
+    kernel.yield %true : i1
+  } : tensor<2x3x2x6xf32>
+  kernel.return %s : tensor<2x3x2x6xf32>
+}
+
+// CHECK-LABEL: kernel.func @merged(
+// CHECK: kernel.attention {{.*}}part_size = 256 : i64{{.*}}takes_parts
+kernel.func @merged(%q: tensor<2x3x8xf32>, %k: tensor<500x3x8xf32>, %v: tensor<500x3x4xf32>, %s: tensor<2x3x2x6xf32>)
+    -> tensor<2x3x4xf32> {
+  %o = kernel.attention bounds(affine_map<() -> (1, 3, 1, 2, 500, 8, 4)>)
+      ins(%q, %k, %v, %s : tensor<2x3x8xf32>, tensor<500x3x8xf32>, tensor<500x3x4xf32>, tensor<2x3x2x6xf32>)
+      attributes {indexing_maps = [affine_map<(b, g, r, m, n, d, e) -> (m, g, d)>,
+                                   affine_map<(b, g, r, m, n, d, e) -> (n, g, d)>,
+                                   affine_map<(b, g, r, m, n, d, e) -> (n, g, e)>,
+                                   affine_map<(b, g, r, m, n, d, e) -> (n, g, m, e)>,
+                                   affine_map<(b, g, r, m, n, d, e) -> (m, g, e)>],
+                  scale = 0.125 : f32, fully_masked = "zero", part_size = 256 : i64, takes_parts} score {
+  ^bb0(%x: f32):
+    kernel.yield %x : f32
+  } mask {
+    %true = arith.constant true
+    kernel.yield %true : i1
+  } : tensor<2x3x4xf32>
+  kernel.return %o : tensor<2x3x4xf32>
+}
