@@ -248,6 +248,14 @@ FailureOr<KernelImage> compileKernels(ModuleOp kernels, const CpuTarget &target,
     worker.join();
   if (anyFailed)
     return failure();
+  // A program that only moves its inputs has no kernel, and the linker wants a file all the same.
+  if (objects.empty()) {
+    OwningOpRef<ModuleOp> nothing(ModuleOp::create(kernels.getLoc()));
+    FailureOr<std::vector<char>> bytes = emitCode(*nothing, target, CodeKind::Object);
+    if (failed(bytes))
+      return failure();
+    objects.push_back({"", std::move(*bytes)});
+  }
   llvm::Expected<KernelImage> image = linkImage(objects);
   if (!image)
     return kernels.emitError() << llvm::toString(image.takeError());

@@ -143,6 +143,8 @@ static Expected<KernelImage> readImage(llvm::ArrayRef<char> bytes, llvm::ArrayRe
   KernelImage image;
   image.bytes.assign(bytes.begin(), bytes.end());
   for (const KernelObject &object : objects) {
+    if (object.kernel.empty())
+      continue;
     auto found = addresses.find(object.kernel);
     if (found == addresses.end())
       return error("the linked image lacks kernel '" + object.kernel + "'");

@@ -13,7 +13,7 @@
 
 namespace heddle::cpu {
 
-/// An object file and the kernel it holds.
+/// An object file and the kernel it holds; no name where it holds none.
 struct KernelObject {
   std::string kernel;
   std::vector<char> bytes;

@@ -26,10 +26,12 @@ using namespace heddle;
 static StringRef findObstacle(Operation *op, const ShapeAnalysis &analysis) {
   if (op->getNumResults() == 1 && analysis.getElements(op->getResult(0)))
     return ""; // computed by the shape program
-  if (auto pad = dyn_cast<nn::PadOp>(op)) {
-    if (pad.getMode() != nn::PadMode::Constant)
-      return "expects constant padding";
-  }
+  auto isPacked = [](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return tensor && tensor.getElementType().getIntOrFloatBitWidth() == 4;
+  };
+  if (llvm::any_of(op->getOperandTypes(), isPacked) || llvm::any_of(op->getResultTypes(), isPacked))
+    return "expects elements of a byte or more, and 4-bit ones in constants alone";
   if (getOutlineRole(op) == OutlineRole::Unsupported)
     return "expects an operator that has a kernel";
   auto isF32 = [](Value value) { return cast<RankedTensorType>(value.getType()).getElementType().isF32(); };

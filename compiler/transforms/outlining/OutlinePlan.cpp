@@ -37,13 +37,13 @@ OutlineRole heddle::getOutlineRole(Operation *op) {
   if (isa<nn::ReshapeOp, nn::TransposeOp, nn::SqueezeOp, nn::UnsqueezeOp, nn::FlattenOp, nn::ExpandOp, nn::TileOp,
           nn::SliceOp, nn::SplitOp>(op))
     return OutlineRole::View;
-  if (isElementwise(op) || isa<nn::GatherOp, nn::GatherElementsOp, nn::GatherNdOp, nn::RangeOp, nn::ConstantOfShapeOp,
-                               nn::TriluOp, nn::ConcatOp>(op))
+  if (isElementwise(op) ||
+      isa<nn::GatherOp, nn::GatherElementsOp, nn::GatherNdOp, nn::RangeOp, nn::ConstantOfShapeOp, nn::TriluOp,
+          nn::ConcatOp, nn::PadOp, nn::OneHotOp, nn::QuantizeLinearOp, nn::DequantizeLinearOp>(op))
     return OutlineRole::Inline;
-  if (auto pad = dyn_cast<nn::PadOp>(op))
-    return pad.getMode() == nn::PadMode::Constant ? OutlineRole::Inline : OutlineRole::Unsupported;
   if (isa<nn::MatMulOp, nn::GemmOp, nn::SoftmaxOp, nn::LogSoftmaxOp, nn::LayerNormOp, nn::RmsNormOp, nn::ReduceOp,
-          nn::CumSumOp, nn::ArgReduceOp, nn::ConvOp, nn::MatMulIntegerOp, attn::SdpaOp>(op))
+          nn::CumSumOp, nn::ArgReduceOp, nn::ConvOp, nn::MatMulIntegerOp, nn::EinsumOp, nn::DynamicQuantizeLinearOp,
+          attn::SdpaOp>(op))
     return OutlineRole::Root;
   return OutlineRole::Unsupported;
 }
@@ -182,7 +182,7 @@ static bool readsMemory(OpOperand &use) {
   if (auto sdpa = dyn_cast<attn::SdpaOp>(reader))
     return !llvm::is_contained(sdpa.getScoreCaptures(), use.get()) &&
            !llvm::is_contained(sdpa.getMaskCaptures(), use.get()) && use.get() != sdpa.getQOffset();
-  return isa<func::ReturnOp, nn::MatMulOp, nn::GemmOp, nn::ConvOp, nn::ConcatOp>(reader);
+  return isa<func::ReturnOp, nn::MatMulOp, nn::GemmOp, nn::ConvOp, nn::ConcatOp, nn::EinsumOp>(reader);
 }
 
 bool OutlinePlan::needsMemory(Operation *op) {

@@ -83,6 +83,13 @@ void Outliner::outlineRoot(Operation *root, Operation *end) {
     return outlineAttention(*this, sdpa);
   if (auto scan = dyn_cast<nn::CumSumOp>(root))
     return outlineScan(*this, scan, end);
+  if (auto einsum = dyn_cast<nn::EinsumOp>(root))
+    return outlineEinsum(*this, einsum, end);
+  if (auto quantize = dyn_cast<nn::DynamicQuantizeLinearOp>(root)) {
+    outlineQuantizationRange(*this, quantize);
+    materialize(quantize.getOutput());
+    return;
+  }
   if (isa<nn::MatMulIntegerOp>(root))
     return outlineProductSum(*this, root, end);
   if (auto conv = dyn_cast<nn::ConvOp>(root))

@@ -169,6 +169,11 @@ private:
   mlir::Value emitConcat(nn::ConcatOp op, llvm::ArrayRef<mlir::AffineExpr> index);
   mlir::Value emitPad(nn::PadOp op, llvm::ArrayRef<mlir::AffineExpr> index);
   mlir::Value emitPart(mlir::Value part, llvm::ArrayRef<mlir::Value> places);
+  mlir::Value emitOneHot(nn::OneHotOp op, llvm::ArrayRef<mlir::AffineExpr> index);
+  mlir::Value emitQuantize(nn::QuantizeLinearOp op, llvm::ArrayRef<mlir::AffineExpr> index);
+  mlir::Value emitDequantize(nn::DequantizeLinearOp op, llvm::ArrayRef<mlir::AffineExpr> index);
+  /// The codes alone: scale and zero point are stored.
+  mlir::Value emitDynamicQuantize(nn::DynamicQuantizeLinearOp op, llvm::ArrayRef<mlir::AffineExpr> index);
   /// Reads |view| where each dimension's index is a value of type index (trusted) or an integer (checked).
   mlir::Value emitLoad(const TensorView &view, llvm::ArrayRef<mlir::Value> index, mlir::Operation *op);
   mlir::Value evaluate(mlir::AffineExpr expr, llvm::ArrayRef<mlir::Value> dims);
@@ -196,6 +201,9 @@ void outlineRowwise(Outliner &outliner, mlir::Operation *root, mlir::Operation *
 void outlineReduce(Outliner &outliner, nn::ReduceOp root, mlir::Operation *end);
 void outlineAttention(Outliner &outliner, attn::SdpaOp root);
 void outlineScan(Outliner &outliner, nn::CumSumOp root, mlir::Operation *end);
+void outlineEinsum(Outliner &outliner, nn::EinsumOp root, mlir::Operation *end);
+void outlineQuantizationRange(Outliner &outliner, nn::DynamicQuantizeLinearOp root);
+void outlineAttention(Outliner &outliner, attn::SdpaOp root);
 
 } // namespace heddle
 

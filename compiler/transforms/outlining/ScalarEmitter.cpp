@@ -65,6 +65,10 @@ Value ScalarEmitter::emitUncached(Value value, ArrayRef<AffineExpr> index) {
       .Case([&](nn::TriluOp trilu) { return emitTrilu(trilu, index); })
       .Case([&](nn::ConcatOp concat) { return emitConcat(concat, index); })
       .Case([&](nn::PadOp pad) { return emitPad(pad, index); })
+      .Case([&](nn::OneHotOp oneHot) { return emitOneHot(oneHot, index); })
+      .Case([&](nn::QuantizeLinearOp quantize) { return emitQuantize(quantize, index); })
+      .Case([&](nn::DequantizeLinearOp dequantize) { return emitDequantize(dequantize, index); })
+      .Case([&](nn::DynamicQuantizeLinearOp quantize) { return emitDynamicQuantize(quantize, index); })
       .Case([&](nn::ConstantOfShapeOp fill) -> Value {
         return builder.create<arith::ConstantOp>(UnknownLoc::get(fill.getContext()), signless(fill.getValue()));
       })
@@ -321,21 +325,6 @@ Value ScalarEmitter::emitPadded(Value value, SmallVector<Value> places, Value pa
   }
   Value element = emitPart(value, places);
   return isInside ? builder.create<arith::SelectOp>(loc, isInside, element, padding).getResult() : element;
-}
-
-/// Constant padding: the element before the pads, or the value where there is none.
-Value ScalarEmitter::emitPad(nn::PadOp op, ArrayRef<AffineExpr> index) {
-  Location loc = UnknownLoc::get(op.getContext());
-  ArrayRef<ShapeExpr> pads = *outliner.analysis.getElements(op.getPads());
-  std::optional<ArrayRef<ShapeExpr>> axes = op.getAxes() ? outliner.analysis.getElements(op.getAxes()) : std::nullopt;
-  SmallVector<Value> places = llvm::map_to_vector(index, [&](AffineExpr expr) { return emitIndex(expr); });
-  for (size_t i = 0; i < pads.size() / 2; ++i) {
-    int64_t axis = axes ? (*axes)[i].getConstant().value_or(0) : static_cast<int64_t>(i);
-    Value &place = places[axis < 0 ? axis + index.size() : axis];
-    place = builder.create<arith::SubIOp>(loc, place, kernel.getSize(builder, pads[i]));
-  }
-  Value padding = op.getValue() ? emit(op.getValue(), {}) : emitNumber(builder, elementTypeOf(op.getOutput()), 0);
-  return emitPadded(op.getData(), places, padding);
 }
 
 Value ScalarEmitter::emitPart(Value part, ArrayRef<Value> places) {

@@ -289,6 +289,14 @@ static Value emitPower(Scalars &s, Value x, Value y, Type type, Type exponentTyp
   Value power = emitConstantPower(s, base, exponent);
   if (!power)
     power = s.bin<math::PowFOp>(base, exponent);
+  // 3^6 may come out a unit in the last place below 729, which truncation would make 728.
+  if (!isa<FloatType>(type)) {
+    Value whole = s.un<math::RoundEvenOp>(power);
+    Value distance = s.un<math::AbsFOp>(s.sub(power, whole));
+    Value isWhole = s.cmpf(arith::CmpFPredicate::OLE, distance,
+                           s.mul(s.un<math::AbsFOp>(whole), s.number(wide, std::ldexp(1.0, -46))));
+    power = s.select(isWhole, whole, power);
+  }
   return emitCast(s.b, power, wide, type);
 }
 
@@ -362,10 +370,27 @@ static Value emitIntegerCast(Scalars &s, Value x, Type from, Type to) {
                           : s.b.create<arith::ExtSIOp>(s.loc, target, x).getResult();
 }
 
+/// f64 |x| as an f32 toward zero whose last bit is set where digits were lost: a second rounding then sees whether x
+/// lies above, below or on the middle between two neighbours.
+static Value emitRoundToOdd(Scalars &s, Value x) {
+  Type f32 = s.b.getF32Type(), f64 = s.b.getF64Type(), i32 = s.b.getI32Type();
+  Value near = s.b.create<arith::TruncFOp>(s.loc, f32, x);
+  Value back = s.b.create<arith::ExtFOp>(s.loc, f64, near);
+  Value isAway = s.cmpf(arith::CmpFPredicate::OGT, s.un<math::AbsFOp>(back), s.un<math::AbsFOp>(x));
+  Value isInexact = s.cmpf(arith::CmpFPredicate::ONE, back, x); // not for a NaN
+  Value bits = s.b.create<arith::BitcastOp>(s.loc, i32, near);
+  bits = s.select(isAway, s.bin<arith::SubIOp>(bits, s.number(i32, 1)), bits);
+  bits = s.select(isInexact, s.bin<arith::OrIOp>(bits, s.number(i32, 1)), bits);
+  return s.b.create<arith::BitcastOp>(s.loc, f32, bits);
+}
+
 static Value emitFloatCast(Scalars &s, Value x, Type from, Type to) {
   unsigned fromWidth = from.getIntOrFloatBitWidth(), toWidth = to.getIntOrFloatBitWidth();
   if (fromWidth < toWidth)
     return s.b.create<arith::ExtFOp>(s.loc, to, x);
+  // Rounding twice is right where the first rounding keeps the odd last bit of what was inexact.
+  if (from.isF64() && isSmallFloat(to))
+    return s.b.create<arith::TruncFOp>(s.loc, to, emitRoundToOdd(s, x));
   if (fromWidth > toWidth)
     return s.b.create<arith::TruncFOp>(s.loc, to, x);
   // f16 and bf16 meet in f32.

@@ -39,3 +39,17 @@ func.func @main(%x: tensor<1x4xf32> {nn.name = "x", nn.dims = [1, 4]}) -> (tenso
   %y = nn.tile %x, %repeats : (tensor<1x4xf32>, tensor<2xi64>) -> tensor<3x8xf32>
   return %y : tensor<3x8xf32>
 }
+
+// -----
+
+// Mirrored padding goes forth and back: every place is one of the data's.
+// CHECK: kernel.map
+// CHECK: arith.remsi
+// CHECK: arith.minsi
+// CHECK: kernel.gather %{{.*}}[%{{.*}}] : tensor<4xf32>, index -> f32
+// CHECK-NOT: arith.cmpi ult
+func.func @main(%x: tensor<4xf32> {nn.name = "x", nn.dims = [4]}) -> (tensor<7xf32> {nn.name = "y", nn.dims = [7]}) {
+  %pads = nn.constant dense<[2, 1]> : tensor<2xi64>
+  %y = nn.pad reflect %x, %pads : (tensor<4xf32>, tensor<2xi64>) -> tensor<7xf32>
+  return %y : tensor<7xf32>
+}

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Quantisation of one element, in f32 whatever the types: true division, half to even, zero point, saturation.
+
+#include "compiler/transforms/outlining/Outliner.h"
+#include "compiler/transforms/outlining/ScalarOps.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace heddle;
+
+static Type elementTypeOf(Value value) { return cast<RankedTensorType>(value.getType()).getElementType(); }
+
+/// Index of the scale, and of the zero point, that serves the element at |index|.
+template <typename OpTy> static AffineIndex parameterIndex(OpTy op, Value parameter, ArrayRef<AffineExpr> index) {
+  if (cast<RankedTensorType>(parameter.getType()).getRank() == 0)
+    return {};
+  if (op.getBlockSize() == 0)
+    return {index[op.getAxis()]};
+  AffineIndex blocks(index);
+  blocks[op.getAxis()] = blocks[op.getAxis()].floorDiv(op.getBlockSize());
+  return blocks;
+}
+
+/// saturate(round_half_even(x / scale) + zero) as |to|; the zero point itself where x is a NaN. All but the result are
+/// f32, |zero| is null where there is none.
+static Value emitQuantized(OpBuilder &b, Value x, Value scale, Value zero, Type to) {
+  Type f32 = b.getF32Type();
+  Value steps = emitBinary(b, nn::BinaryKind::Div, x, scale, f32, f32);
+  Value code = emitUnary(b, nn::UnaryKind::Round, steps, f32);
+  if (!zero)
+    zero = emitNumber(b, f32, 0);
+  Value sum = emitBinary(b, nn::BinaryKind::Add, code, zero, f32, f32);
+  Value isNan = emitUnary(b, nn::UnaryKind::IsNan, sum, f32);
+  return emitCast(b, b.create<arith::SelectOp>(UnknownLoc::get(b.getContext()), isNan, zero, sum), f32, to);
+}
+
+Value ScalarEmitter::emitQuantize(nn::QuantizeLinearOp op, ArrayRef<AffineExpr> index) {
+  Type f32 = builder.getF32Type();
+  auto asF32 = [&](Value value, ArrayRef<AffineExpr> place) {
+    return emitCast(builder, emit(value, place), elementTypeOf(value), f32);
+  };
+  Value x = asF32(op.getInput(), index);
+  Value scale = asF32(op.getScale(), parameterIndex(op, op.getScale(), index));
+  Value zero = op.getZeroPoint() ? asF32(op.getZeroPoint(), parameterIndex(op, op.getZeroPoint(), index)) : Value();
+  return emitQuantized(builder, x, scale, zero, op.getTo());
+}
+
+Value ScalarEmitter::emitDequantize(nn::DequantizeLinearOp op, ArrayRef<AffineExpr> index) {
+  // Exact: differences of 16-bit integers fit, and 32-bit ones come without a zero point.
+  Type i32 = builder.getI32Type(), f32 = builder.getF32Type(), scaleType = elementTypeOf(op.getScale());
+  Value x = emitCast(builder, emit(op.getInput(), index), elementTypeOf(op.getInput()), i32);
+  if (Value zeroPoint = op.getZeroPoint()) {
+    Value zero = emit(zeroPoint, parameterIndex(op, zeroPoint, index));
+    x = emitBinary(builder, nn::BinaryKind::Sub, x, emitCast(builder, zero, elementTypeOf(zeroPoint), i32), i32, i32);
+  }
+  Value scale = emit(op.getScale(), parameterIndex(op, op.getScale(), index));
+  Value product = emitBinary(builder, nn::BinaryKind::Mul, emitCast(builder, x, i32, f32),
+                             emitCast(builder, scale, scaleType, f32), f32, f32);
+  return emitCast(builder, product, f32, scaleType);
+}
+
+Value ScalarEmitter::emitDynamicQuantize(nn::DynamicQuantizeLinearOp op, ArrayRef<AffineExpr> index) {
+  Type f32 = builder.getF32Type(), u8 = elementTypeOf(op.getOutput());
+  Value scale = emit(op.getScale(), {}), zeroPoint = emit(op.getZeroPoint(), {});
+  Value code = emitQuantized(builder, emit(op.getInput(), index), scale, emitCast(builder, zeroPoint, u8, f32), u8);
+  // All elements are 0, and so are their codes.
+  Value isFlat = emitCompare(builder, nn::CompareKind::Eq, scale, emitNumber(builder, f32, 0), f32);
+  return builder.create<arith::SelectOp>(UnknownLoc::get(op.getContext()), isFlat, emitNumber(builder, u8, 0), code);
+}
+
+/// Scale and zero point of the whole tensor, from its range. The elements follow as a map over them.
+void heddle::outlineQuantizationRange(Outliner &outliner, nn::DynamicQuantizeLinearOp root) {
+  ShapeContext &shapes = outliner.getShapes();
+  KernelBuilder kernel(outliner.getContext(), outliner.getSymbols(), shapes);
+  KernelScope scope{kernel, {}};
+  scope.ops.insert(root);
+  ShapeDims dims = outliner.getDims(root.getInput());
+  Type f32 = Float32Type::get(root.getContext()), u8 = elementTypeOf(root.getOutput());
+  Location loc = UnknownLoc::get(root.getContext());
+
+  unsigned body = kernel.addRegion({}, /*firstInput=*/0, {});
+  ScalarEmitter bodyEmitter(outliner, scope, body);
+  OpBuilder &inBody = bodyEmitter.getBuilder();
+  Value x = bodyEmitter.emit(root.getInput(), identityIndex(dims.size(), root.getContext()));
+  // The range includes 0, which also stands in for what is no number.
+  Value isNan = emitUnary(inBody, nn::UnaryKind::IsNan, x, f32);
+  x = inBody.create<arith::SelectOp>(loc, isNan, emitNumber(inBody, f32, 0), x);
+  kernel.yield(body, {x, x});
+  kernel.closeInputs(body);
+  int64_t inputCount = kernel.getNumInputs();
+
+  unsigned finish = kernel.addRegion({f32, f32}, inputCount, {});
+  OpBuilder b = kernel.at(finish);
+  auto bin = [&](nn::BinaryKind kind, Value l, Value r) { return emitBinary(b, kind, l, r, f32, f32); };
+  Value zero = emitNumber(b, f32, 0);
+  Value low = bin(nn::BinaryKind::Min, kernel.getLeading(finish, 0), zero);
+  Value high = bin(nn::BinaryKind::Max, kernel.getLeading(finish, 1), zero);
+  Value scale = bin(nn::BinaryKind::Div, bin(nn::BinaryKind::Sub, high, low), emitNumber(b, f32, 255));
+  Value code = emitQuantized(b, emitUnary(b, nn::UnaryKind::Neg, low, f32), scale, Value(), u8);
+  Value isFlat = emitCompare(b, nn::CompareKind::Eq, scale, zero, f32);
+  kernel.yield(finish, {scale, b.create<arith::SelectOp>(loc, isFlat, emitNumber(b, u8, 0), code)});
+
+  auto reduced = llvm::to_vector(llvm::seq<int64_t>(0, dims.size()));
+  Attribute combiners[] = {kernel::CombinerAttr::get(root.getContext(), kernel::Combiner::Minimum),
+                           kernel::CombinerAttr::get(root.getContext(), kernel::Combiner::Maximum)};
+  outliner.finishKernel(scope, {{root.getScale(), {}}, {root.getZeroPoint(), {}}}, dims,
+                        shapes.mul(shapes.product(dims), shapes.constant(2)),
+                        [&](OpBuilder &at, Location where, TypeRange results, ValueRange inputs, ValueRange sizes,
+                            AffineMap bounds, ArrayAttr maps) -> Operation * {
+                          return at.create<kernel::ReduceOp>(where, results, inputs, sizes, bounds, maps, reduced,
+                                                             inputCount, at.getArrayAttr(combiners));
+                        });
+}
