@@ -1,30 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A recipe only changes where an element is read: transposing permutes strides, packing adds a loop over panels. So
-// constants of any size go through without being held.
+// Walks the parts of a constant in the order of its result. So constants of any size go through without being held.
 
 #include "compiler/artifact/ConstantStream.h"
 
-#include "dialects/rt/ConstantSource.h"
+#include "compiler/artifact/ConstantAssembly.h"
 #include "llvm/ADT/STLExtras.h"
-
-#include <cstring>
 
 using namespace heddle;
 using namespace mlir;
 
 namespace {
-
-/// The source as a strided tensor of bytes.
-struct StridedSource {
-  ArrayRef<uint8_t> bytes;
-  int64_t elementBytes;
-  SmallVector<int64_t> dims;
-  /// In bytes.
-  SmallVector<int64_t> strides;
-  /// Columns of a panel if packed, else 0.
-  int64_t panel = 0;
-};
 
 /// Collects small runs of bytes for the sink.
 class RunBuffer {
@@ -73,128 +59,85 @@ private:
 } // namespace
 
 //===----------------------------------------------------------------------===//
-// Checking
-//===----------------------------------------------------------------------===//
-
-static LogicalResult applyTranspose(rt::ConstantOp op, DictionaryAttr step, StridedSource &source) {
-  auto permutation = step.getAs<DenseI64ArrayAttr>("permutation");
-  SmallVector<bool> isUsed(source.dims.size());
-  bool isValid = permutation && permutation.size() == static_cast<int64_t>(source.dims.size());
-  for (int64_t i = 0; isValid && i < permutation.size(); ++i) {
-    int64_t axis = permutation[i];
-    isValid = axis >= 0 && axis < permutation.size() && !isUsed[axis];
-    if (isValid)
-      isUsed[axis] = true;
-  }
-  if (!isValid)
-    return op.emitOpError() << "expects a permutation of " << source.dims.size() << " dimensions, got " << step;
-  SmallVector<int64_t> dims, strides;
-  for (int64_t axis : permutation.asArrayRef()) {
-    dims.push_back(source.dims[axis]);
-    strides.push_back(source.strides[axis]);
-  }
-  source.dims = dims;
-  source.strides = strides;
-  return success();
-}
-
-static LogicalResult applyPack(rt::ConstantOp op, DictionaryAttr step, StridedSource &source) {
-  auto panel = step.getAs<IntegerAttr>("panel");
-  if (!panel || panel.getInt() < 1 || panel.getInt() > 4096)
-    return op.emitOpError() << "expects a panel of 1 to 4096 columns, got " << step;
-  if (source.dims.size() != 2)
-    return op.emitOpError() << "expects a matrix to pack, got rank " << source.dims.size();
-  source.panel = panel.getInt();
-  return success();
-}
-
-/// The shape that the recipe gives.
-static SmallVector<int64_t> getResultShape(const StridedSource &source) {
-  if (source.panel == 0)
-    return source.dims;
-  int64_t panels = (source.dims[1] + source.panel - 1) / source.panel;
-  return {panels, source.dims[0], source.panel};
-}
-
-static LogicalResult applyRecipe(rt::ConstantOp op, StridedSource &source) {
-  for (Attribute attr : op.getRecipe()) {
-    auto step = cast<DictionaryAttr>(attr);
-    auto kind = step.getAs<StringAttr>("kind");
-    if (source.panel != 0)
-      return op.emitOpError() << "expects packing to be the recipe's last step";
-    if (kind == "transpose") {
-      if (failed(applyTranspose(op, step, source)))
-        return failure();
-    } else if (failed(applyPack(op, step, source))) {
-      return failure();
-    }
-  }
-  auto type = cast<RankedTensorType>(op.getType()), sourceType = cast<RankedTensorType>(op.getSourceType());
-  SmallVector<int64_t> shape = getResultShape(source);
-  if (ArrayRef(shape) != type.getShape() || type.getElementType() != sourceType.getElementType())
-    return op.emitOpError() << "expects the recipe to give " << type << ", got " << sourceType.clone(shape);
-  return success();
-}
-
-/// Strides of a row-major tensor.
-static void setDenseStrides(StridedSource &source) {
-  source.strides.assign(source.dims.size(), 0);
-  int64_t stride = source.elementBytes;
-  for (size_t i = source.dims.size(); i-- > 0; stride *= source.dims[i])
-    source.strides[i] = stride;
-}
-
-//===----------------------------------------------------------------------===//
 // Streaming
 //===----------------------------------------------------------------------===//
 
-static void emitStrided(const StridedSource &source, size_t axis, const uint8_t *from, RunBuffer &buffer) {
-  if (axis + 1 == source.dims.size()) {
-    buffer.append(from, source.dims[axis], source.elementBytes, source.strides[axis]);
+/// Dimension |dim| and those behind it of one part, from |from| on.
+static void emitPart(const ConstantPart &part, int64_t elementBytes, size_t dim, const uint8_t *from,
+                     RunBuffer &buffer) {
+  if (dim == part.dims.size()) {
+    buffer.append(from, 1, elementBytes, elementBytes);
     return;
   }
-  for (int64_t i = 0; i < source.dims[axis]; ++i)
-    emitStrided(source, axis + 1, from + i * source.strides[axis], buffer);
+  if (dim + 1 == part.dims.size()) {
+    buffer.append(from, part.dims[dim], elementBytes, part.strides[dim]);
+    return;
+  }
+  for (int64_t i = 0; i < part.dims[dim]; ++i)
+    emitPart(part, elementBytes, dim + 1, from + i * part.strides[dim], buffer);
+}
+
+/// In row-major order: down to the axis that the parts share, the loops go round all of them.
+static void emitStrided(const ConstantAssembly &assembly, ArrayRef<const uint8_t *> from, int64_t dim,
+                        RunBuffer &buffer) {
+  if (dim == assembly.axis || assembly.parts.size() == 1) {
+    for (auto [part, start] : llvm::zip(assembly.parts, from))
+      emitPart(part, assembly.elementBytes, dim, start, buffer);
+    return;
+  }
+  SmallVector<const uint8_t *> next(from);
+  for (int64_t i = 0; i < assembly.parts.front().dims[dim]; ++i) {
+    emitStrided(assembly, next, dim + 1, buffer);
+    for (auto [part, start] : llvm::zip(assembly.parts, next))
+      start += part.strides[dim];
+  }
+}
+
+/// |width| elements of row |row| of a matrix, from column |column| on.
+static void emitRow(const ConstantAssembly &matrix, int64_t row, int64_t column, int64_t width, RunBuffer &buffer) {
+  bool isBeside = matrix.axis == 1; // else parts lie below each other, and one of them has the row
+  for (const ConstantPart &part : matrix.parts) {
+    int64_t &place = isBeside ? column : row, extent = part.dims[matrix.axis];
+    if (place >= extent) {
+      place -= extent;
+      continue;
+    }
+    int64_t count = std::min(width, part.dims[1] - column);
+    buffer.append(part.first + row * part.strides[0] + column * part.strides[1], count, matrix.elementBytes,
+                  part.strides[1]);
+    width -= count;
+    column = 0;
+    if (width == 0)
+      return;
+  }
 }
 
 /// Panel after panel, each K rows of |panel| columns.
-static void emitPacked(const StridedSource &source, RunBuffer &buffer) {
-  int64_t rows = source.dims[0], columns = source.dims[1];
-  for (int64_t first = 0; first < columns; first += source.panel) {
-    int64_t width = std::min(source.panel, columns - first);
-    for (int64_t row = 0; row < rows; ++row) {
-      const uint8_t *from = source.bytes.data() + row * source.strides[0] + first * source.strides[1];
-      buffer.append(from, width, source.elementBytes, source.strides[1]);
-      buffer.appendZeros((source.panel - width) * source.elementBytes);
+static void emitPacked(const ConstantAssembly &matrix, RunBuffer &buffer) {
+  SmallVector<int64_t> dims = matrix.getDims();
+  for (int64_t first = 0; first < dims[1]; first += matrix.panel) {
+    int64_t width = std::min(matrix.panel, dims[1] - first);
+    for (int64_t row = 0; row < dims[0]; ++row) {
+      emitRow(matrix, row, first, width, buffer);
+      buffer.appendZeros((matrix.panel - width) * matrix.elementBytes);
     }
   }
 }
 
 LogicalResult heddle::streamConstant(rt::ConstantOp constant, ByteSink sink) {
-  FailureOr<nn::ConstantData> data = rt::readSource(constant);
-  if (failed(data))
+  FailureOr<ConstantAssembly> assembly = assembleConstant(constant);
+  if (failed(assembly))
     return failure();
   if (constant.getRecipe().empty()) {
-    if (constant.getType() != constant.getSourceType())
-      return constant.emitOpError() << "expects the source's type " << constant.getSourceType()
-                                    << " without a recipe, got " << constant.getType();
-    sink(data->getBytes());
+    sink(assembly->parts.front().data.getBytes()); // elements of less than a byte as well
     return success();
   }
-  RankedTensorType type = data->getType();
-  unsigned width = type.getElementTypeBitWidth();
-  if (width != 1 && width % 8 != 0)
-    return constant.emitOpError() << "expects elements of whole bytes for a recipe, got " << type.getElementType();
-  StridedSource source{data->getBytes(), width == 1 ? 1 : width / 8, llvm::to_vector(type.getShape()), {}};
-  setDenseStrides(source);
-  if (failed(applyRecipe(constant, source)))
-    return failure();
   RunBuffer buffer(sink);
-  if (source.panel != 0)
-    emitPacked(source, buffer);
-  else if (source.dims.empty())
-    sink(source.bytes);
-  else if (type.getNumElements() != 0)
-    emitStrided(source, 0, source.bytes.data(), buffer);
+  if (assembly->panel != 0) {
+    emitPacked(*assembly, buffer);
+  } else if (assembly->getType().getNumElements() != 0) {
+    auto starts = llvm::map_to_vector(assembly->parts, [](const ConstantPart &part) { return part.first; });
+    emitStrided(*assembly, starts, 0, buffer);
+  }
   return success();
 }

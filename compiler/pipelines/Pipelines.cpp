@@ -31,6 +31,7 @@ void heddle::buildFusionPipeline(OpPassManager &pm) {
   pm.addPass(nn::createRaiseActivationsPass());
   // Last: heads are told from extents, and scales and fills from constants, which are all known by now.
   pm.addPass(nn::createRaiseSdpaPass());
+  pm.addNestedPass<func::FuncOp>(nn::createFuseProjectionsPass());
 }
 
 void heddle::buildOutliningPipeline(OpPassManager &pm) {

@@ -14,19 +14,25 @@ Location heddle::nn::getNodeLocation(MLIRContext *context, const OnnxNode &node)
   return FusedLoc::get({name}, OnnxOpAttr::get(context, node.type, node.domain, node.opset), context);
 }
 
-std::optional<OnnxNode> heddle::nn::findOnnxNode(Location location) {
-  std::optional<OnnxNode> node;
+SmallVector<OnnxNode> heddle::nn::findOnnxNodes(Location location) {
+  SmallVector<OnnxNode> nodes;
   // Locations nest once ops are fused or inlined; the walk goes from the outside in.
   location->walk([&](Location inner) {
     auto fused = dyn_cast<FusedLoc>(inner);
     auto op = fused ? dyn_cast_or_null<OnnxOpAttr>(fused.getMetadata()) : OnnxOpAttr();
     if (!op)
       return WalkResult::advance();
-    node = OnnxNode{"", op.getType(), op.getDomain(), op.getOpset()};
+    OnnxNode node{"", op.getType(), op.getDomain(), op.getOpset()};
     if (!fused.getLocations().empty())
       if (auto name = dyn_cast<NameLoc>(fused.getLocations().front()))
-        node->name = name.getName();
-    return WalkResult::interrupt();
+        node.name = name.getName();
+    nodes.push_back(node);
+    return WalkResult::advance();
   });
-  return node;
+  return nodes;
+}
+
+std::optional<OnnxNode> heddle::nn::findOnnxNode(Location location) {
+  SmallVector<OnnxNode> nodes = findOnnxNodes(location);
+  return nodes.empty() ? std::nullopt : std::optional(nodes.front());
 }

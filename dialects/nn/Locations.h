@@ -26,6 +26,9 @@ mlir::Location getNodeLocation(mlir::MLIRContext *context, const OnnxNode &node)
 /// The first node found in |location|, within fused locations and call sites as well.
 std::optional<OnnxNode> findOnnxNode(mlir::Location location);
 
+/// All nodes in |location|, in its order: several where one op stands for several nodes.
+llvm::SmallVector<OnnxNode> findOnnxNodes(mlir::Location location);
+
 } // namespace heddle::nn
 
 #endif // HEDDLE_DIALECTS_NN_LOCATIONS_H

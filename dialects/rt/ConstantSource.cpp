@@ -4,7 +4,7 @@
 
 #include "dialects/rt/ConstantSource.h"
 
-mlir::FailureOr<heddle::nn::ConstantData> heddle::rt::readSource(ConstantOp constant) {
-  return nn::ConstantData::get(constant.getSource(), llvm::cast<mlir::RankedTensorType>(constant.getSourceType()),
-                               [&] { return constant.emitOpError(); });
+mlir::FailureOr<heddle::nn::ConstantData> heddle::rt::readSource(ConstantOp constant, mlir::Attribute source,
+                                                                mlir::RankedTensorType type) {
+  return nn::ConstantData::get(source, type, [&] { return constant.emitOpError(); });
 }

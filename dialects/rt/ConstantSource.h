@@ -10,9 +10,9 @@
 
 namespace heddle::rt {
 
-/// A view of |constant|'s source, before its recipe; on a fault (no such file, range outside it, missing resource) a
-/// diagnostic at |constant|. The dialect nn must be loaded: it keeps the mapped files.
-mlir::FailureOr<nn::ConstantData> readSource(ConstantOp constant);
+/// A view of |source|, one of |constant|'s, as a tensor of |type|; on a fault (no such file, range outside it, missing
+/// resource) a diagnostic at |constant|. The dialect nn must be loaded: it keeps the mapped files.
+mlir::FailureOr<nn::ConstantData> readSource(ConstantOp constant, mlir::Attribute source, mlir::RankedTensorType type);
 
 } // namespace heddle::rt
 

@@ -32,11 +32,11 @@ void RtDialect::initialize() {
 }
 
 LogicalResult ConstantOp::verify() {
-  static constexpr llvm::StringLiteral kinds[] = {"transpose", "pack"};
+  static constexpr llvm::StringLiteral kinds[] = {"transpose", "slice", "concat", "pack"};
   for (Attribute step : getRecipe()) {
     auto kind = cast<DictionaryAttr>(step).getAs<StringAttr>("kind");
     if (!kind || !llvm::is_contained(kinds, kind.getValue()))
-      return emitOpError() << "expects recipe steps of kind 'transpose' or 'pack', got " << step;
+      return emitOpError() << "expects recipe steps of kind 'transpose', 'slice', 'concat' or 'pack', got " << step;
   }
   if (!cast<RankedTensorType>(getSourceType()).hasStaticShape() || !cast<RankedTensorType>(getType()).hasStaticShape())
     return emitOpError() << "expects static shapes, got " << getSourceType() << " and " << getType();

@@ -25,6 +25,9 @@ def Rt_ConstantOp : Rt_Op<"constant", [Symbol]> {
     array of dictionaries, run in order, streaming, by the artifact writer:
 
       {kind = "transpose", permutation = array<i64: 1, 0>}    dimensions permuted
+      {kind = "slice", axis = 1, begin = 32, size = 64}       a range of one dimension
+      {kind = "concat", axis = 1, source = ..., source_type = ..., recipe = [...]}
+                                                              one more source, with its own recipe, behind what is there
       {kind = "pack", panel = 16}                             K x N -> ceil(N/16) x K x 16, zeros beyond N
 
         rt.constant @w0 {source = #nn.external<"model.onnx", 4711, 589824>, source_type = tensor<384x384xf32>,

@@ -135,4 +135,32 @@ def RaiseActivationsPass : Pass<"nn-raise-activations", "::mlir::ModuleOp"> {
   let dependentDialects = ["::heddle::nn::NnDialect"];
 }
 
+def FuseProjectionsPass : Pass<"attn-fuse-projections", "::mlir::func::FuncOp"> {
+  let summary = "Make one product of all that project one input for attention";
+  let description = [{
+    Query, key and value mostly are projections of one tensor, and the keys and values of all layers of a decoder are
+    projections of the encoder's output. Their constant weights are put beside each other, which the artifact writer
+    does, and the product's result is parted by views: its input is read once, and there is one kernel for all.
+
+        %qx = nn.matmul %x, %wq : (tensor<?x?x48xf32>, tensor<48x48xf32>) -> tensor<?x?x48xf32>
+        %q = nn.binary add %qx, %bq : (tensor<?x?x48xf32>, tensor<48xf32>) -> tensor<?x?x48xf32>
+        %k = nn.matmul %x, %wk : (tensor<?x?x48xf32>, tensor<48x12xf32>) -> tensor<?x?x12xf32>
+      ==>
+        %w = nn.concat %wq, %wk {axis = 1 : i64} : (tensor<48x48xf32>, tensor<48x12xf32>) -> tensor<48x60xf32>
+        %qkx = nn.matmul %x, %w : (tensor<?x?x48xf32>, tensor<48x60xf32>) -> tensor<?x?x60xf32>
+        %b = nn.concat %bq, %zeros {axis = 0 : i64} : (tensor<48xf32>, tensor<12xf32>) -> tensor<60xf32>
+        %qk = nn.binary add %qkx, %b : (tensor<?x?x60xf32>, tensor<60xf32>) -> tensor<?x?x60xf32>
+        %q, %k = nn.split %qk {axis = 2 : i64, num_outputs = 2 : i64, split_sizes = array<i64: 48, 12>}
+          : (tensor<?x?x60xf32>) -> (tensor<?x?x48xf32>, tensor<?x?x12xf32>)
+
+    Each element is the same sum in the same order as before. Products whose result the model hands out stay alone: they
+    write it where the caller wants it.
+
+    Input invariant: attention is raised.
+    Output IR: no two products of one input that lead to attention are left, but for those handed out.
+  }];
+  let statistics = [Statistic<"numFused", "num-fused", "Products that became part of another">];
+  let dependentDialects = ["::heddle::nn::NnDialect"];
+}
+
 #endif // HEDDLE_COMPILER_TRANSFORMS_FUSION_PASSES_TD

@@ -4,6 +4,7 @@
 
 #include "compiler/transforms/outlining/OutlinePlan.h"
 
+#include "compiler/transforms/outlining/ConstantRecipe.h"
 #include "dialects/attn/AttnOps.h"
 #include "dialects/nn/NnOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -32,7 +33,7 @@ static bool isElementwise(Operation *op) { return op->hasTrait<nn::Broadcasting>
 
 OutlineRole heddle::getOutlineRole(Operation *op) {
   // arith.constant: a scalar that regions of attention use, cloned into them.
-  if (isa<nn::ShapeOp, nn::SizeOp, nn::ConstantOp, arith::ConstantOp>(op))
+  if (isa<nn::ShapeOp, nn::SizeOp, nn::ConstantOp, arith::ConstantOp>(op) || isConstantConcat(op))
     return OutlineRole::Shape;
   if (isa<nn::ReshapeOp, nn::TransposeOp, nn::SqueezeOp, nn::UnsqueezeOp, nn::FlattenOp, nn::ExpandOp, nn::TileOp,
           nn::SliceOp, nn::SplitOp>(op))

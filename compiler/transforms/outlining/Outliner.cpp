@@ -117,8 +117,8 @@ void Outliner::outlineView(OpResult result) {
 const TensorView *Outliner::findView(Value value) {
   if (auto it = views.find(value); it != views.end())
     return &it->second;
-  if (auto constant = value.getDefiningOp<nn::ConstantOp>())
-    return &(views[value] = constantView(constant));
+  if (value.getDefiningOp<nn::ConstantOp>() || isConstantConcat(value.getDefiningOp()))
+    return &(views[value] = *constantView(value));
   if (analysis.getElements(value))
     return &(views[value] = storeElements(value));
   return nullptr;
@@ -196,64 +196,49 @@ Value Outliner::createBuffer(Value value, ArrayRef<ShapeExpr> stored, bool inOrd
                                       shapeFunc->slot(byteSize(stored, elementTypeOf(value))));
 }
 
-Value Outliner::constantBuffer(Attribute source, RankedTensorType sourceType, ArrayAttr recipe, RankedTensorType type) {
-  auto key = ArrayAttr::get(getContext(), {source, TypeAttr::get(sourceType), recipe});
+Value Outliner::constantBuffer(const ConstantRecipe &recipe) {
+  ArrayAttr steps = builder.getArrayAttr(recipe.steps);
+  auto key = ArrayAttr::get(getContext(), {recipe.source, TypeAttr::get(recipe.sourceType), steps});
   Value &buffer = constants[key];
   if (buffer)
     return buffer;
   std::string name = "w" + std::to_string(constants.size() - 1);
   OpBuilder atModule(module.getBody(), module.getBody()->begin());
-  atModule.create<rt::ConstantOp>(func.getLoc(), name, source, sourceType, recipe, type);
+  atModule.create<rt::ConstantOp>(func.getLoc(), name, recipe.source, recipe.sourceType, steps, recipe.type);
   // At the start, before every step that may read it.
   OpBuilder atEntry(&entry.getBody().front(), entry.getBody().front().begin());
   buffer = atEntry.create<rt::ConstantBufferOp>(func.getLoc(), bufferType(), name);
   return buffer;
 }
 
-TensorView Outliner::constantView(nn::ConstantOp op) {
-  auto type = cast<RankedTensorType>(op.getOutput().getType());
-  auto plain = RankedTensorType::get(type.getShape(), kernelElementType(type.getElementType()));
-  Value buffer = constantBuffer(op.getValue(), type, ArrayAttr::get(getContext(), {}), plain);
-  return TensorView::contiguous(buffer, type.getElementType(), analysis.getDims(op.getOutput()));
-}
-
-/// The recipe that packs a matrix, transposed first where it is N x K.
-static ArrayAttr packRecipe(MLIRContext *context, bool transposed, int64_t panel) {
-  Builder b(context);
-  SmallVector<Attribute> recipe;
-  if (transposed)
-    recipe.push_back(b.getDictionaryAttr({b.getNamedAttr("kind", b.getStringAttr("transpose")),
-                                          b.getNamedAttr("permutation", b.getDenseI64ArrayAttr({1, 0}))}));
-  recipe.push_back(b.getDictionaryAttr(
-      {b.getNamedAttr("kind", b.getStringAttr("pack")), b.getNamedAttr("panel", b.getI64IntegerAttr(panel))}));
-  return b.getArrayAttr(recipe);
+std::optional<TensorView> Outliner::constantView(Value value) {
+  std::optional<ConstantRecipe> recipe = findConstantRecipe(value);
+  if (!recipe)
+    return std::nullopt;
+  return TensorView::contiguous(constantBuffer(*recipe), elementTypeOf(value), analysis.getDims(value));
 }
 
 std::optional<Outliner::PackedConstant> Outliner::getPackedConstant(Value value, bool transposed) {
   // Panels are 16 columns wide for every CPU target, so that targets share them; wider tiles read neighbours.
   constexpr int64_t kPanel = 16;
-  while (auto transpose = value.getDefiningOp<nn::TransposeOp>()) {
-    if (transpose.getPerm().size() != 2)
-      return std::nullopt;
-    transposed ^= transpose.getPerm()[0] == 1;
-    value = transpose.getInput();
-  }
-  auto constant = value.getDefiningOp<nn::ConstantOp>();
-  auto type = cast<RankedTensorType>(value.getType());
-  if (!constant || type.getRank() < 2 || (type.getRank() > 2 && !transposed) || !type.getElementType().isF32())
+  std::optional<ConstantRecipe> recipe = findConstantRecipe(value);
+  if (!recipe || recipe->type.getRank() < 2 || !recipe->type.getElementType().isF32())
     return std::nullopt;
-  int64_t rows = type.getDimSize(0), rest = 1;
-  for (int64_t extent : type.getShape().drop_front())
-    rest *= extent;
-  auto matrix = RankedTensorType::get({rows, rest}, type.getElementType());
-  int64_t depth = transposed ? rest : rows, columns = transposed ? rows : rest;
-  auto packed = RankedTensorType::get({static_cast<int64_t>(llvm::divideCeil(columns, kPanel)), depth, kPanel},
-                                      type.getElementType());
-  Attribute source = constant.getValue();
-  if (auto dense = dyn_cast<DenseElementsAttr>(source))
-    source = dense.reshape(matrix);
-  return PackedConstant{constantBuffer(source, matrix, packRecipe(getContext(), transposed, kPanel), packed), packed,
-                        columns};
+  if (recipe->type.getRank() > 2) {
+    // A convolution's weight: N first, all else is depth.
+    if (!transposed || !recipe->steps.empty())
+      return std::nullopt;
+    int64_t columns = recipe->type.getDimSize(0);
+    auto matrix = recipe->type.clone({columns, recipe->type.getNumElements() / std::max<int64_t>(columns, 1)});
+    if (auto dense = dyn_cast<DenseElementsAttr>(recipe->source))
+      recipe->source = dense.reshape(matrix);
+    recipe->sourceType = recipe->type = matrix;
+  }
+  if (transposed)
+    recipe->transpose({1, 0});
+  int64_t columns = recipe->type.getDimSize(1);
+  recipe->pack(kPanel);
+  return PackedConstant{constantBuffer(*recipe), recipe->type, columns};
 }
 
 TensorView Outliner::storeElements(Value value) {
@@ -349,8 +334,8 @@ void Outliner::createDispatch(KernelScope &scope, kernel::FuncOp kernelFunc, Loc
   llvm::sort(ops, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
   llvm::SetVector<Attribute> nodes;
   for (Operation *op : ops)
-    if (std::optional<nn::OnnxNode> node = nn::findOnnxNode(op->getLoc()))
-      nodes.insert(builder.getStringAttr(node->name));
+    for (const nn::OnnxNode &node : nn::findOnnxNodes(op->getLoc()))
+      nodes.insert(builder.getStringAttr(node.name));
   ShapeExpr bytes = scope.builder.getInputBytes();
   SmallVector<Value> buffers, sizes;
   SmallVector<Attribute> infos;

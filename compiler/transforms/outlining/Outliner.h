@@ -6,6 +6,7 @@
 #ifndef HEDDLE_COMPILER_TRANSFORMS_OUTLINING_OUTLINER_H
 #define HEDDLE_COMPILER_TRANSFORMS_OUTLINING_OUTLINER_H
 
+#include "compiler/transforms/outlining/ConstantRecipe.h"
 #include "compiler/transforms/outlining/KernelBuilder.h"
 #include "compiler/transforms/outlining/OutlinePlan.h"
 #include "compiler/transforms/outlining/TensorView.h"
@@ -44,8 +45,9 @@ public:
   /// Where |value| lies; null if it has no memory (it is computed where it is read).
   const TensorView *findView(mlir::Value value);
 
-  /// The constant matrix behind |value| (through transposes) packed for the right side of a contraction, K x N; with
-  /// |transposed| the constant is N x K, N being its first dimension and K all others. Null if it is no such constant.
+  /// The constant matrix that |value| is, or is made of by moves, packed for the right side of a contraction, K x N;
+  /// with |transposed| the constant is N x K, N being its first dimension and K all others. Null if it is no such
+  /// constant.
   struct PackedConstant {
     mlir::Value buffer;
     mlir::RankedTensorType type;
@@ -78,9 +80,9 @@ private:
   const TensorView &getIndexableView(mlir::Value value, llvm::ArrayRef<int64_t> axes);
   void returnValue(mlir::Value value, unsigned output);
 
-  TensorView constantView(nn::ConstantOp op);
-  mlir::Value constantBuffer(mlir::Attribute source, mlir::RankedTensorType sourceType, mlir::ArrayAttr recipe,
-                             mlir::RankedTensorType type);
+  /// The constant that |value| is, or that is made of constants by moves; nothing where it is something else.
+  std::optional<TensorView> constantView(mlir::Value value);
+  mlir::Value constantBuffer(const ConstantRecipe &recipe);
   /// A small integer tensor that the shape program computes, written to memory for kernels to read.
   TensorView storeElements(mlir::Value value);
   /// How a kernel's result lies in memory: its dimensions permuted by |order|.
@@ -199,7 +201,6 @@ void outlineConv(Outliner &outliner, nn::ConvOp root, mlir::Operation *end);
 void outlineProductSum(Outliner &outliner, mlir::Operation *root, mlir::Operation *end);
 void outlineRowwise(Outliner &outliner, mlir::Operation *root, mlir::Operation *end);
 void outlineReduce(Outliner &outliner, nn::ReduceOp root, mlir::Operation *end);
-void outlineAttention(Outliner &outliner, attn::SdpaOp root);
 void outlineScan(Outliner &outliner, nn::CumSumOp root, mlir::Operation *end);
 void outlineEinsum(Outliner &outliner, nn::EinsumOp root, mlir::Operation *end);
 void outlineQuantizationRange(Outliner &outliner, nn::DynamicQuantizeLinearOp root);

@@ -146,7 +146,7 @@ Value ScalarEmitter::emitConstant(nn::ConstantOp op, ArrayRef<AffineExpr> index)
   if (dense && dense.isSplat() && dense.getNumElements() > 0)
     return builder.create<arith::ConstantOp>(UnknownLoc::get(op.getContext()),
                                              signless(dense.getSplatValue<Attribute>()));
-  return kernel.getElement(region, kernel.addInput(outliner.constantView(op), index));
+  return kernel.getElement(region, kernel.addInput(*outliner.findView(op.getOutput()), index));
 }
 
 //===----------------------------------------------------------------------===//

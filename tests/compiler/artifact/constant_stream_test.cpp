@@ -95,6 +95,40 @@ INSTANTIATE_TEST_SUITE_P(Sizes, PackTest,
                          ::testing::Combine(::testing::Values(1, 7, 64), ::testing::Values(1, 15, 16, 17, 100),
                                             ::testing::Bool()));
 
+/// Three sources of K x N numbers beside each other: as it is, transposed, and a range of its columns.
+TEST_F(ConstantStreamTest, PartsOfOtherSourcesFollowEachOther) {
+  const std::string file = numbers(200);
+  const std::string second = "{kind = \"concat\", axis = 1 : i64, " + file.substr(0, file.rfind(',')) +
+                             ", 60>, source_type = tensor<6x5xi16>, recipe = [{kind = \"transpose\", permutation = "
+                             "array<i64: 1, 0>}]}";
+  const std::string third = "{kind = \"concat\", axis = 1 : i64, " + file +
+                            ", source_type = tensor<5x40xi16>, recipe "
+                            "= [{kind = \"slice\", axis = 1 : i64, begin = 3 : i64, size = 20 : i64}]}";
+  const std::string first = file.substr(0, file.rfind(',')) + ", 70>, source_type = tensor<5x7xi16>, recipe = [";
+  auto expected = [](int64_t k, int64_t n) -> int64_t {
+    if (n < 7)
+      return k * 7 + n;
+    return n < 13 ? (n - 7) * 5 + k : n < 33 ? k * 40 + n - 13 + 3 : 0;
+  };
+  ASSERT_TRUE(stream(first + second + ", " + third + "]} : tensor<5x33xi16>")) << text;
+  for (int64_t i = 0; i < 5 * 33; ++i)
+    ASSERT_EQ(element(i), expected(i / 33, i % 33)) << i;
+  ASSERT_TRUE(stream(first + second + ", " + third + ", {kind = \"pack\", panel = 16 : i64}]} : tensor<3x5x16xi16>"))
+      << text;
+  ASSERT_EQ(result.size(), 3u * 5 * 16 * 2);
+  for (int64_t i = 0; i < 3 * 5 * 16; ++i)
+    ASSERT_EQ(element(i), expected(i / 16 % 5, i / 80 * 16 + i % 16)) << i;
+  // A range across the parts, then all of it transposed: now they lie below each other.
+  ASSERT_TRUE(stream(first + second + ", " + third +
+                     ", {kind = \"slice\", axis = 1 : i64, begin = 5 : i64, size = 10 : i64}, {kind = \"transpose\", "
+                     "permutation = array<i64: 1, 0>}, {kind = \"pack\", panel = 4 : i64}]} : tensor<2x10x4xi16>"))
+      << text;
+  for (int64_t i = 0; i < 2 * 10 * 4; ++i) {
+    int64_t column = i / 40 * 4 + i % 4;
+    ASSERT_EQ(element(i), column < 5 ? expected(column, 5 + i / 4 % 10) : 0) << i;
+  }
+}
+
 TEST_F(ConstantStreamTest, ScalarsAndEmptyTensorsPass) {
   ASSERT_TRUE(stream("source = dense<7> : tensor<i8>, source_type = tensor<i8>, recipe = [{kind = \"transpose\", "
                      "permutation = array<i64>}]} : tensor<i8>"));
@@ -120,7 +154,20 @@ TEST_F(ConstantStreamTest, FaultsOfARecipeAreDiagnostics) {
   EXPECT_NE(text.find("expects the recipe to give 'tensor<3x2x2xf32>', got 'tensor<2x2x2xf32>'"), std::string::npos)
       << text;
   EXPECT_FALSE(stream(source + "[]} : tensor<3x2xf32>"));
-  EXPECT_NE(text.find("without a recipe"), std::string::npos) << text;
+  EXPECT_NE(text.find("expects the recipe to give 'tensor<3x2xf32>', got 'tensor<2x3xf32>'"), std::string::npos)
+      << text;
+  EXPECT_FALSE(stream(source + "[{kind = \"slice\", axis = 1 : i64, begin = 2 : i64, size = 2 : i64}]} : "
+                               "tensor<2x2xf32>"));
+  EXPECT_NE(text.find("expects a slice inside the tensor"), std::string::npos) << text;
+  EXPECT_FALSE(stream(source +
+                      "[{kind = \"concat\", axis = 1 : i64, source = dense<0.0> : tensor<3x1xf32>, source_type "
+                      "= tensor<3x1xf32>, recipe = []}]} : tensor<2x4xf32>"));
+  EXPECT_NE(text.find("expects parts that follow each other along one axis, got 'tensor<2x3xf32>' and "
+                      "'tensor<3x1xf32>'"),
+            std::string::npos)
+      << text;
+  EXPECT_FALSE(stream(source + "[{kind = \"concat\", axis = 1 : i64}]} : tensor<2x4xf32>"));
+  EXPECT_NE(text.find("expects a source, its static type and a recipe"), std::string::npos) << text;
   EXPECT_FALSE(stream("source = dense<0.0> : tensor<2xf32>, source_type = tensor<2xf32>, recipe = [{kind = \"pack\", "
                       "panel = 2 : i64}]} : tensor<1x1x2xf32>"));
   EXPECT_NE(text.find("expects a matrix to pack, got rank 1"), std::string::npos) << text;
