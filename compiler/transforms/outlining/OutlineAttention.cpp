@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // attn.sdpa as kernel.attention: index maps become accesses of the kernel's loops, regions are cloned with what they
-// capture pulled in.
+// capture pulled in. Where there may be few query rows for many keys, as in every step of a decoder, two kernels: the
+// first computes states of parts of the keys, which threads share, the second merges them. How many parts there are is
+// a matter of the run's sizes, and none is a possible number; no bit of the result depends on it.
 
 #include "compiler/transforms/outlining/Outliner.h"
 
@@ -129,13 +131,59 @@ static void addOperands(Outliner &outliner, KernelBuilder &builder, const Attent
     builder.addOwnInput(*outliner.findView(op.getScaleOperand()), {});
 }
 
-void heddle::outlineAttention(Outliner &outliner, attn::SdpaOp op) {
-  ShapeContext &shapes = outliner.getShapes();
-  AttentionLoops loops = describeLoops(outliner, op);
-  KernelBuilder builder(outliner.getContext(), outliner.getSymbols(), shapes);
-  KernelScope scope{builder, {}};
-  addOperands(outliner, builder, loops, op);
+namespace {
+/// Makes the kernels of one attn.sdpa.
+class AttentionOutliner {
+public:
+  AttentionOutliner(Outliner &outliner, attn::SdpaOp op)
+      : outliner(outliner), shapes(outliner.getShapes()), op(op), loops(describeLoops(outliner, op)) {}
 
+  void run();
+
+private:
+  enum class Parts { None, Give, Take };
+  ShapeExpr countParts();
+  /// The kernel's operands, |states| among them where there are some, and regions.
+  void fill(KernelScope &scope, const TensorView *states);
+  TensorView storeParts(ShapeExpr parts, ShapeExpr flops);
+  void storeResults(const TensorView *states, ShapeExpr flops);
+  Operation *create(OpBuilder &b, Location loc, TypeRange types, ValueRange inputs, ValueRange sizes, AffineMap bounds,
+                    ArrayAttr maps, Parts parts);
+  /// Where column e of the state of part n lies.
+  AffineIndex stateIndex() {
+    return {loops.loop(Loop::Key), loops.loop(Loop::Batch), loops.queryHead(), loops.loop(Loop::Row),
+            loops.loop(Loop::ValueSize)};
+  }
+
+  Outliner &outliner;
+  ShapeContext &shapes;
+  attn::SdpaOp op;
+  AttentionLoops loops;
+};
+} // namespace
+
+// Keys of a part: enough work (a few microseconds for a head) to be worth handing to a thread.
+static constexpr int64_t kPartSize = 256;
+// With more rows there is other work to share out, and states would be as large as keys and values.
+static constexpr int64_t kFewRows = 16;
+
+/// Number of parts that the keys are shared out in, 0 for none; null if that holds for all sizes.
+ShapeExpr AttentionOutliner::countParts() {
+  ShapeExpr rows = loops.bounds[Loop::Row], keys = loops.bounds[Loop::Key];
+  // Where a sequence attends to itself alone, few rows have few keys.
+  if (rows == keys)
+    return ShapeExpr();
+  ShapeExpr isSplit = shapes.logicalAnd(shapes.lessEqual(rows, shapes.constant(kFewRows)),
+                                        shapes.less(shapes.constant(kPartSize), keys));
+  ShapeExpr parts = shapes.select(isSplit, shapes.ceilDiv(keys, shapes.constant(kPartSize)), shapes.constant(0));
+  return parts && parts.isConstant(0) ? ShapeExpr() : parts;
+}
+
+void AttentionOutliner::fill(KernelScope &scope, const TensorView *states) {
+  KernelBuilder &builder = scope.builder;
+  addOperands(outliner, builder, loops, op);
+  if (states)
+    builder.addOwnInput(*states, stateIndex());
   unsigned firstCapture = builder.getNumInputs();
   unsigned score = builder.addRegion(Float32Type::get(outliner.getContext()), firstCapture, {});
   unsigned mask = builder.addRegion({}, firstCapture, {});
@@ -152,7 +200,37 @@ void heddle::outlineAttention(Outliner &outliner, attn::SdpaOp op) {
     keep = RegionCloner(outliner, scope, loops, op, mask)
                .clone(op.getMask(), {}, op.getMaskCaptures(), op.getMaskCaptureMapList());
   builder.yield(mask, keep);
+}
 
+Operation *AttentionOutliner::create(OpBuilder &b, Location loc, TypeRange types, ValueRange inputs, ValueRange sizes,
+                                     AffineMap bounds, ArrayAttr maps, Parts parts) {
+  bool gives = parts == Parts::Give;
+  IntegerAttr partSize = parts == Parts::None ? IntegerAttr() : b.getI64IntegerAttr(kPartSize);
+  return b.create<kernel::AttentionOp>(loc, types, inputs, sizes, bounds, maps, op.getScaleAttr(),
+                                       attn::stringifyFullyMasked(op.getFullyMasked()), op.getKvLen() != nullptr,
+                                       op.getScaleOperand() != nullptr, op.getLse() && !gives,
+                                       op.getProbabilities() && !gives, partSize, gives, parts == Parts::Take);
+}
+
+TensorView AttentionOutliner::storeParts(ShapeExpr parts, ShapeExpr flops) {
+  KernelBuilder builder(outliner.getContext(), outliner.getSymbols(), shapes);
+  KernelScope scope{builder, {}};
+  fill(scope, /*states=*/nullptr);
+  ShapeExpr heads = shapes.constant(op.getQNumHeads());
+  ShapeExpr columns = shapes.add(loops.bounds[Loop::ValueSize], shapes.constant(2));
+  KernelResult result{Float32Type::get(outliner.getContext()),
+                      {parts, loops.bounds[Loop::Batch], heads, loops.bounds[Loop::Row], columns},
+                      stateIndex()};
+  return outliner.storeTemporary(
+      scope, op, result, loops.bounds, flops,
+      [&](OpBuilder &b, Location loc, TypeRange types, ValueRange inputs, ValueRange sizes, AffineMap bounds,
+          ArrayAttr maps) { return create(b, loc, types, inputs, sizes, bounds, maps, Parts::Give); });
+}
+
+void AttentionOutliner::storeResults(const TensorView *states, ShapeExpr flops) {
+  KernelBuilder builder(outliner.getContext(), outliner.getSymbols(), shapes);
+  KernelScope scope{builder, {}};
+  fill(scope, states);
   SmallVector<Outliner::ComputedValue> results{
       {op.getOutput(), loops.index(op.getOutputMapOrDefault(), false, Loop::ValueSize)}};
   AffineIndex row{loops.loop(Loop::Batch), loops.queryHead(), loops.loop(Loop::Row)};
@@ -161,18 +239,24 @@ void heddle::outlineAttention(Outliner &outliner, attn::SdpaOp op) {
   row.push_back(loops.loop(Loop::Key));
   if (op.getProbabilities())
     results.push_back({op.getProbabilities(), row});
+  outliner.finishKernel(scope, results, loops.bounds, flops,
+                        [&](OpBuilder &b, Location loc, TypeRange types, ValueRange inputs, ValueRange sizes,
+                            AffineMap bounds, ArrayAttr maps) {
+                          return create(b, loc, types, inputs, sizes, bounds, maps, states ? Parts::Take : Parts::None);
+                        });
+}
 
+void AttentionOutliner::run() {
   // Two products of query rows and keys.
   ShapeExpr pairs = shapes.product(ArrayRef(loops.bounds).take_front(5));
   ShapeExpr flops = shapes.mul(pairs, shapes.mul(shapes.constant(2), shapes.add(loops.bounds[5], loops.bounds[6])));
-  FloatAttr scale = op.getScaleAttr();
-  StringRef rule = attn::stringifyFullyMasked(op.getFullyMasked());
-  outliner.finishKernel(scope, results, loops.bounds, flops,
-                        [&](OpBuilder &b, Location loc, TypeRange types, ValueRange inputs, ValueRange sizes,
-                            AffineMap bounds, ArrayAttr maps) -> Operation * {
-                          return b.create<kernel::AttentionOp>(loc, types, inputs, sizes, bounds, maps, scale, rule,
-                                                               op.getKvLen() != nullptr,
-                                                               op.getScaleOperand() != nullptr, op.getLse() != nullptr,
-                                                               op.getProbabilities() != nullptr, nullptr, false, false);
-                        });
+  ShapeExpr parts = countParts();
+  if (!parts)
+    return storeResults(/*states=*/nullptr, flops);
+  // Whichever kernel does the work of a run.
+  ShapeExpr isSplit = shapes.less(shapes.constant(0), parts), none = shapes.constant(0);
+  TensorView states = storeParts(parts, shapes.select(isSplit, flops, none));
+  storeResults(&states, shapes.select(isSplit, none, flops));
 }
+
+void heddle::outlineAttention(Outliner &outliner, attn::SdpaOp op) { AttentionOutliner(outliner, op).run(); }

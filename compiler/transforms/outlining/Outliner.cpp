@@ -147,17 +147,23 @@ TensorView Outliner::storeTemporary(Operation *op, Type elementType, ArrayRef<Sh
                                     function_ref<Value(ScalarEmitter &)> emitElement) {
   KernelBuilder kernelBuilder(getContext(), symbols, getShapes());
   KernelScope scope{kernelBuilder, {}};
-  scope.ops.insert(op);
   unsigned region = kernelBuilder.addRegion({}, /*firstInput=*/0, {});
   ScalarEmitter emitter(*this, scope, region);
   kernelBuilder.yield(region, emitElement(emitter));
-  AffineIndex loops = identityIndex(dims.size(), getContext());
-  kernel::FuncOp kernelFunc = kernelBuilder.finish(library, dims, {{elementType, ShapeDims(dims), loops}}, makeMap);
-  Value buffer = builder.create<rt::BufferOp>(op->getLoc(), bufferType(), shapeFunc->slot(byteSize(dims, elementType)));
-  auto inOrder = llvm::to_vector(llvm::seq<int64_t>(0, dims.size()));
-  createDispatch(scope, kernelFunc, op->getLoc(), {{buffer, ShapeDims(dims), describeResult("", elementType, inOrder)}},
-                 getShapes().constant(0));
-  return TensorView::contiguous(buffer, elementType, dims);
+  KernelResult result{elementType, ShapeDims(dims), identityIndex(dims.size(), getContext())};
+  return storeTemporary(scope, op, result, dims, getShapes().constant(0), makeMap);
+}
+
+TensorView Outliner::storeTemporary(KernelScope &scope, Operation *op, const KernelResult &result,
+                                    ArrayRef<ShapeExpr> bounds, ShapeExpr flops, KernelBuilder::RootFactory makeRoot) {
+  scope.ops.insert(op);
+  kernel::FuncOp kernelFunc = scope.builder.finish(library, bounds, result, makeRoot);
+  Value buffer = builder.create<rt::BufferOp>(op->getLoc(), bufferType(),
+                                              shapeFunc->slot(byteSize(result.dims, result.elementType)));
+  auto inOrder = llvm::to_vector(llvm::seq<int64_t>(0, result.dims.size()));
+  createDispatch(scope, kernelFunc, op->getLoc(),
+                 {{buffer, result.dims, describeResult("", result.elementType, inOrder)}}, flops);
+  return TensorView::contiguous(buffer, result.elementType, result.dims);
 }
 
 void Outliner::returnValue(Value value, unsigned output) {

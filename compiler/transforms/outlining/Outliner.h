@@ -67,6 +67,9 @@ public:
   /// loops d0, d1, ..., one per dimension.
   TensorView storeTemporary(mlir::Operation *op, mlir::Type elementType, llvm::ArrayRef<ShapeExpr> dims,
                             llvm::function_ref<mlir::Value(ScalarEmitter &)> emitElement);
+  /// The same for the one result of the kernel that |scope| holds.
+  TensorView storeTemporary(KernelScope &scope, mlir::Operation *op, const KernelResult &result,
+                            llvm::ArrayRef<ShapeExpr> bounds, ShapeExpr flops, KernelBuilder::RootFactory makeRoot);
 
 private:
   friend class ScalarEmitter;

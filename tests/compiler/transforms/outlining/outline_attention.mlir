@@ -1,10 +1,10 @@
-// RUN: heddle-opt %s --nn-outline-kernels | FileCheck %s
+// RUN: heddle-opt %s --nn-outline-kernels --split-input-file | FileCheck %s
 
 // Grouped causal attention with a padding mask: query heads split into group and member, regions cloned, the mask read
 // through its map.
-// CHECK-DAG: affine_map<()[s0, s1, s2] -> (s0, 4, 3, s1, s2, 64, 64)>
-// CHECK-DAG: affine_map<(d0, d1, d2, d3, d4, d5, d6)[s0, s1, s2] -> (d0, d3, d1 * 3 + d2, d5)>
-// CHECK-DAG: affine_map<(d0, d1, d2, d3, d4, d5, d6)[s0, s1, s2] -> (d0, d4, d1, d5)>
+// CHECK-DAG: affine_map<()[s0, s1] -> (s0, 4, 3, s1, s1, 64, 64)>
+// CHECK-DAG: affine_map<(d0, d1, d2, d3, d4, d5, d6)[s0, s1] -> (d0, d3, d1 * 3 + d2, d5)>
+// CHECK-DAG: affine_map<(d0, d1, d2, d3, d4, d5, d6)[s0, s1] -> (d0, d4, d1, d5)>
 // CHECK: rt.dispatch @f32_attention
 // CHECK-NOT: rt.dispatch
 // CHECK: kernel.attention {{.*}}fully_masked = "zero"{{.*}}scale = 1.250000e-01 : f32} score {
@@ -15,6 +15,37 @@
 // CHECK-DAG: %[[KEY:.*]] = kernel.index 4
 // CHECK: %[[SEEN:.*]] = arith.cmpi ule, %[[KEY]], %[[ROW]] : index
 // CHECK: arith.andi %[[SEEN]], %[[KEEP]] : i1
+func.func @main(%q: tensor<?x?x12x64xf32> {nn.name = "q", nn.dims = ["b", "s", 12, 64]},
+                %k: tensor<?x?x4x64xf32> {nn.name = "k", nn.dims = ["b", "s", 4, 64]},
+                %v: tensor<?x?x4x64xf32> {nn.name = "v", nn.dims = ["b", "s", 4, 64]},
+                %pad: tensor<?x?xi1> {nn.name = "p", nn.dims = ["b", "s"]})
+    -> (tensor<?x?x12x64xf32> {nn.name = "o", nn.dims = ["b", "s", 12, 64]}) {
+  %o = attn.sdpa %q, %k, %v mask_captures(%pad : tensor<?x?xi1>) mask {
+  ^bb0(%b: index, %h: index, %i: index, %j: index, %keep: i1):
+    %seen = arith.cmpi ule, %j, %i : index
+    %both = arith.andi %seen, %keep : i1
+    attn.yield %both : i1
+  } {q_num_heads = 12 : i64, kv_num_heads = 4 : i64, scale = 0.125 : f32,
+     fully_masked = #attn<fully_masked zero>, mask_capture_maps = [affine_map<(b, n, q, kv) -> (b, kv)>]}
+     : tensor<?x?x12x64xf32>, tensor<?x?x4x64xf32>, tensor<?x?x4x64xf32> -> tensor<?x?x12x64xf32>
+  return %o : tensor<?x?x12x64xf32>
+}
+
+// -----
+
+// Queries and keys of different lengths: where there are few rows for many keys, one kernel computes the states of parts
+// of 256 keys and another merges them; else there are no parts and the second does it all.
+// CHECK: %[[SIZES:.*]]:12 = rt.shape_func
+// CHECK: %[[FEW:.*]] = rt.shape_arith less %{{.*}}, %{{.*}}
+// CHECK: %[[PARTS:.*]] = rt.shape_select
+// CHECK: %[[STATES:.*]] = rt.buffer %[[SIZES]]#0
+// CHECK: rt.dispatch @[[GIVES:.*]] ins(%[[Q:.*]], %[[K:.*]], %[[V:.*]], %[[PAD:.*]]) outs(%[[STATES]])
+// CHECK: rt.dispatch @[[TAKES:.*]] ins(%[[Q]], %[[K]], %[[V]], %[[STATES]], %[[PAD]])
+// CHECK: kernel.func @[[GIVES]](
+// CHECK-SAME: -> (tensor<?x?x12x?x66xf32>
+// CHECK: kernel.attention {{.*}}gives_parts{{.*}}part_size = 256 : i64
+// CHECK: kernel.func @[[TAKES]](
+// CHECK: kernel.attention {{.*}}part_size = 256 : i64, {{.*}}takes_parts
 func.func @main(%q: tensor<?x?x12x64xf32> {nn.name = "q", nn.dims = ["b", "s", 12, 64]},
                 %k: tensor<?x?x4x64xf32> {nn.name = "k", nn.dims = ["b", "t", 4, 64]},
                 %v: tensor<?x?x4x64xf32> {nn.name = "v", nn.dims = ["b", "t", 4, 64]},
@@ -29,4 +60,23 @@ func.func @main(%q: tensor<?x?x12x64xf32> {nn.name = "q", nn.dims = ["b", "s", 1
      fully_masked = #attn<fully_masked zero>, mask_capture_maps = [affine_map<(b, n, q, kv) -> (b, kv)>]}
      : tensor<?x?x12x64xf32>, tensor<?x?x4x64xf32>, tensor<?x?x4x64xf32> -> tensor<?x?x12x64xf32>
   return %o : tensor<?x?x12x64xf32>
+}
+
+// -----
+
+// 17 rows are enough work to share out, and 256 keys one part.
+// CHECK-COUNT-2: rt.dispatch
+// CHECK-NOT: rt.dispatch
+// CHECK-NOT: gives_parts
+func.func @main(%q: tensor<1x17x1x64xf32> {nn.name = "q", nn.dims = [1, 17, 1, 64]},
+                %k: tensor<1x900x1x64xf32> {nn.name = "k", nn.dims = [1, 900, 1, 64]},
+                %few: tensor<1x2x1x64xf32> {nn.name = "f", nn.dims = [1, 2, 1, 64]},
+                %short: tensor<1x256x1x64xf32> {nn.name = "s", nn.dims = [1, 256, 1, 64]})
+    -> (tensor<1x17x1x64xf32> {nn.name = "o", nn.dims = [1, 17, 1, 64]},
+        tensor<1x2x1x64xf32> {nn.name = "p", nn.dims = [1, 2, 1, 64]}) {
+  %o = attn.sdpa %q, %k, %k {q_num_heads = 1 : i64, kv_num_heads = 1 : i64, scale = 0.125 : f32}
+     : tensor<1x17x1x64xf32>, tensor<1x900x1x64xf32>, tensor<1x900x1x64xf32> -> tensor<1x17x1x64xf32>
+  %p = attn.sdpa %few, %short, %short {q_num_heads = 1 : i64, kv_num_heads = 1 : i64, scale = 0.125 : f32}
+     : tensor<1x2x1x64xf32>, tensor<1x256x1x64xf32>, tensor<1x256x1x64xf32> -> tensor<1x2x1x64xf32>
+  return %o, %p : tensor<1x17x1x64xf32>, tensor<1x2x1x64xf32>
 }
