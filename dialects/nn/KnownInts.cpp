@@ -135,6 +135,47 @@ static std::optional<Ints> evaluateBinary(BinaryOp op, unsigned &budget) {
   return ints;
 }
 
+/// The number of elements of a tensor of static shape, such as the rank of what a shape was taken of.
+static std::optional<Ints> evaluateSize(SizeOp op) {
+  auto type = dyn_cast<RankedTensorType>(op.getInput().getType());
+  if (!type || !type.hasStaticShape())
+    return std::nullopt;
+  return Ints{type.getNumElements()};
+}
+
+static std::optional<Ints> evaluateFill(ConstantOfShapeOp op, unsigned &budget) {
+  std::optional<Ints> shape = evaluate(op.getShape(), budget);
+  auto value = dyn_cast_or_null<IntegerAttr>(op.getProperties().value);
+  if (!shape || shape->size() != 1 || shape->front() < 0 || shape->front() > kMaxInts || !value)
+    return std::nullopt;
+  return Ints(shape->front(), value.getInt());
+}
+
+static std::optional<Ints> evaluateRange(RangeOp op, unsigned &budget) {
+  std::optional<Ints> start = evaluate(op.getStart(), budget), limit = evaluate(op.getLimit(), budget);
+  std::optional<Ints> delta = evaluate(op.getDelta(), budget);
+  auto isSmall = [](const std::optional<Ints> &ints) {
+    return ints && ints->size() == 1 && ints->front() >= -kMaxInts && ints->front() <= kMaxInts;
+  };
+  if (!isSmall(start) || !isSmall(limit) || !isSmall(delta) || delta->front() == 0)
+    return std::nullopt;
+  Ints ints;
+  for (int64_t i = start->front(); delta->front() > 0 ? i < limit->front() : i > limit->front(); i += delta->front())
+    ints.push_back(i);
+  return ints.size() <= kMaxInts ? std::optional(ints) : std::nullopt;
+}
+
+static std::optional<Ints> evaluateNegation(UnaryOp op, unsigned &budget) {
+  // The least number of 64 bits, which has no counterpart, stands for an unknown one.
+  auto type = dyn_cast<RankedTensorType>(op.getInput().getType());
+  if (op.getKind() != UnaryKind::Neg || !type || !type.getElementType().isInteger(64))
+    return std::nullopt;
+  std::optional<Ints> ints = evaluate(op.getInput(), budget);
+  for (int64_t &number : ints ? MutableArrayRef<int64_t>(*ints) : MutableArrayRef<int64_t>())
+    number = number == ShapedType::kDynamic ? number : -number;
+  return ints;
+}
+
 /// Unknown elements of |value|, as far as their number is static.
 static std::optional<Ints> unknown(Value value) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
@@ -164,6 +205,10 @@ static std::optional<Ints> evaluate(Value value, unsigned &budget) {
                })
                .Case([&](ConcatOp concat) { return evaluateConcat(concat, budget); })
                .Case([&](BinaryOp binary) { return evaluateBinary(binary, budget); })
+               .Case([&](UnaryOp unary) { return evaluateNegation(unary, budget); })
+               .Case([](SizeOp size) { return evaluateSize(size); })
+               .Case([&](ConstantOfShapeOp fill) { return evaluateFill(fill, budget); })
+               .Case([&](RangeOp range) { return evaluateRange(range, budget); })
                .Case([&](GatherOp gather) { return evaluateGather(gather, budget); })
                .Case([&](SliceOp slice) { return evaluateSlice(slice, budget); })
                .Default([](Operation *) { return std::nullopt; });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Operators that are maps over elements.
+// Operators that are maps over elements; ActivationOps.cpp has the activations.
 
 #include "compiler/import/onnx/NodeContext.h"
 #include "compiler/import/onnx/OpTable.h"
@@ -52,28 +52,6 @@ LogicalResult buildMean(NodeContext &node) {
 LogicalResult buildMod(NodeContext &node) {
   nn::BinaryKind kind = node.getFlag("fmod", false) ? nn::BinaryKind::Fmod : nn::BinaryKind::Mod;
   return node.emit<nn::BinaryOp>(kind, node.getInput(0), node.getInput(1));
-}
-
-/// The two differ by up to 5e-4, so neither ever stands in for the other.
-LogicalResult buildGelu(NodeContext &node) {
-  std::string approximate = node.getString("approximate", "none");
-  if (approximate == "none")
-    return buildUnary<nn::UnaryKind::GeluErf>(node);
-  if (approximate == "tanh")
-    return buildUnary<nn::UnaryKind::GeluTanh>(node);
-  return node.malformed("attribute 'approximate' must be 'none' or 'tanh', got '" + approximate + "'");
-}
-
-/// x sigmoid(alpha x), which has an op of its own where alpha is 1.
-LogicalResult buildSwish(NodeContext &node) {
-  double alpha = node.getFloat("alpha", 1.0);
-  if (alpha == 1.0)
-    return buildUnary<nn::UnaryKind::Silu>(node);
-  Value x = node.getInput(0);
-  Value scaled =
-      node.createValue<nn::BinaryOp>(nn::BinaryKind::Mul, x, node.createScalar(node.getElementType(0), alpha));
-  Value gate = node.createValue<nn::UnaryOp>(nn::UnaryKind::Sigmoid, scaled);
-  return node.emit<nn::BinaryOp>(nn::BinaryKind::Mul, x, gate);
 }
 
 /// Infinities of one sign only become a comparison.
@@ -133,7 +111,6 @@ llvm::ArrayRef<OpRow> getElementwiseOps() {
       {"", "Abs", 6, 1, 1, buildUnary<UnaryKind::Abs>},
       {"", "Neg", 6, 1, 1, buildUnary<UnaryKind::Neg>},
       {"", "Sign", 9, 1, 1, buildUnary<UnaryKind::Sign>},
-      {"", "Relu", 6, 1, 1, buildUnary<UnaryKind::Relu>},
       {"", "Sqrt", 6, 1, 1, buildUnary<UnaryKind::Sqrt>},
       {"", "Reciprocal", 6, 1, 1, buildUnary<UnaryKind::Reciprocal>},
       {"", "Exp", 6, 1, 1, buildUnary<UnaryKind::Exp>},
@@ -145,10 +122,6 @@ llvm::ArrayRef<OpRow> getElementwiseOps() {
       {"", "Floor", 6, 1, 1, buildUnary<UnaryKind::Floor>},
       {"", "Ceil", 6, 1, 1, buildUnary<UnaryKind::Ceil>},
       {"", "Round", 11, 1, 1, buildUnary<UnaryKind::Round>},
-      {"", "Sigmoid", 6, 1, 1, buildUnary<UnaryKind::Sigmoid>},
-      {"", "Softplus", 1, 1, 1, buildUnary<UnaryKind::Softplus>},
-      {"", "Gelu", 20, 1, 1, buildGelu},
-      {"", "Swish", 24, 1, 1, buildSwish},
       {"", "IsNaN", 9, 1, 1, buildUnary<UnaryKind::IsNan>},
       {"", "IsInf", 10, 1, 1, buildIsInf},
       {"", "Not", 1, 1, 1, buildUnary<UnaryKind::Not>},

@@ -11,8 +11,9 @@ namespace heddle::importer {
 llvm::SmallVector<OpRow, 0> getAllOps() {
   llvm::SmallVector<OpRow, 0> rows;
   for (llvm::ArrayRef<OpRow> family :
-       {getAttentionOps(), getConstantOps(), getContractionOps(), getElementwiseOps(), getIndexingOps(),
-        getMicrosoftAttentionOps(), getQuantizationOps(), getReductionOps(), getRotaryOps(), getShapeOps()})
+       {getActivationOps(), getAttentionOps(), getConstantOps(), getContractionOps(), getElementwiseOps(),
+        getFusedOps(), getIndexingOps(), getMicrosoftAttentionOps(), getNormalizationOps(), getQuantizationOps(),
+        getReductionOps(), getRotaryOps(), getShapeOps()})
     llvm::append_range(rows, family);
   return rows;
 }

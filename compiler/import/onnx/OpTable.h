@@ -38,12 +38,15 @@ const OpRow *findOp(llvm::StringRef domain, llvm::StringRef type);
 llvm::SmallVector<OpRow, 0> getAllOps();
 
 /// The rows of each family, defined beside their builders.
+llvm::ArrayRef<OpRow> getActivationOps();
 llvm::ArrayRef<OpRow> getAttentionOps();
 llvm::ArrayRef<OpRow> getConstantOps();
 llvm::ArrayRef<OpRow> getContractionOps();
 llvm::ArrayRef<OpRow> getElementwiseOps();
+llvm::ArrayRef<OpRow> getFusedOps();
 llvm::ArrayRef<OpRow> getIndexingOps();
 llvm::ArrayRef<OpRow> getMicrosoftAttentionOps();
+llvm::ArrayRef<OpRow> getNormalizationOps();
 llvm::ArrayRef<OpRow> getQuantizationOps();
 llvm::ArrayRef<OpRow> getReductionOps();
 llvm::ArrayRef<OpRow> getRotaryOps();

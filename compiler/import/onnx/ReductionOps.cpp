@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Reductions, running sums, and operators that normalise rows.
+// Reductions, running sums, softmax.
 
 #include "compiler/import/onnx/NodeContext.h"
 #include "compiler/import/onnx/OpTable.h"
@@ -61,28 +61,6 @@ template <typename OpTy> LogicalResult buildSoftmax(NodeContext &node) {
   return node.emit<nn::ReshapeOp>(rows, shape, /*allowzero=*/true);
 }
 
-/// Statistics in f32 or better is what our ops do; another type would be less exact.
-void checkStashType(NodeContext &node) {
-  int64_t code = node.getInt("stash_type", ::onnx::TensorProto::FLOAT);
-  if (code != ::onnx::TensorProto::FLOAT)
-    (void)node.unsupported("statistics in " + getDataTypeName(static_cast<int>(code)) + " are not supported",
-                           "set stash_type to 1");
-}
-
-LogicalResult buildLayerNorm(NodeContext &node) {
-  checkStashType(node);
-  int64_t axis = node.normalizeAxis(node.getInt("axis", -1), node.getRank(0));
-  llvm::APFloat epsilon(static_cast<float>(node.getFloat("epsilon", 1e-5f)));
-  return node.emit<nn::LayerNormOp>(node.getInput(0), node.getInput(1), node.getInput(2), axis, epsilon);
-}
-
-LogicalResult buildRmsNorm(NodeContext &node) {
-  checkStashType(node);
-  int64_t axis = node.normalizeAxis(node.getInt("axis", -1), node.getRank(0));
-  llvm::APFloat epsilon(static_cast<float>(node.getFloat("epsilon", 1e-5f)));
-  return node.emit<nn::RmsNormOp>(node.getInput(0), node.getInput(1), axis, epsilon);
-}
-
 } // namespace
 
 llvm::ArrayRef<OpRow> getReductionOps() {
@@ -103,8 +81,6 @@ llvm::ArrayRef<OpRow> getReductionOps() {
       {"", "CumSum", 11, 2, 2, buildCumSum},
       {"", "Softmax", 1, 1, 1, buildSoftmax<nn::SoftmaxOp>},
       {"", "LogSoftmax", 1, 1, 1, buildSoftmax<nn::LogSoftmaxOp>},
-      {"", "LayerNormalization", 17, 2, 3, buildLayerNorm},
-      {"", "RMSNormalization", 23, 2, 2, buildRmsNorm},
   };
   return kRows;
 }
