@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Random nodes of the standard operator Attention, opset 23 to 25, give what its definition says in numpy: layouts,
-grouped heads, masks of all ranks and types, soft caps, pasts, external caches, windows, probabilities."""
+grouped heads, masks of all ranks and types, soft caps, pasts, external caches, windows, half precision; scores in each
+of their stages and probabilities as outputs.
+
+Tolerance: 1e-4 relative, 1e-5 absolute, for sums of f32 in another order. In half precision all is computed in f32 from
+the given halves, so that rounding the result is the only difference: half a unit of f16 in the last place.
+"""
 
 import unittest
 
@@ -14,7 +19,9 @@ import heddle
 
 COUNT = 24
 NAMES = ("q", "k", "v", "mask", "past_key", "past_value", "length")
-TYPES = {np.dtype(np.float32): TensorProto.FLOAT, np.dtype(np.int64): TensorProto.INT64,
+# What output qk_matmul_output is, by mode.
+STAGES = ("scaled", "capped", "biased", "weights")
+TYPES = {np.dtype(np.float32): TensorProto.FLOAT, np.dtype(np.float16): TensorProto.FLOAT16, np.dtype(np.int64): TensorProto.INT64,
          np.dtype(np.bool_): TensorProto.BOOL}
 
 
@@ -47,7 +54,8 @@ def bias(feeds, attributes, opset, shape):
 
 
 def evaluate(feeds, attributes, opset, query_heads, key_heads):
-    """The outputs y, present_key, present_value and probabilities by the operator's definition, in float64."""
+    """The outputs y, present_key and present_value by the operator's definition in float64, and qk_matmul_output in all
+    its modes."""
     q, k, v = (feeds[name].astype(np.float64) for name in NAMES[:3])
     is_rows = q.ndim == 3
     if is_rows:
@@ -55,7 +63,8 @@ def evaluate(feeds, attributes, opset, query_heads, key_heads):
     if "past_key" in feeds:
         k, v = np.concatenate([feeds["past_key"], k], 2), np.concatenate([feeds["past_value"], v], 2)
     group = query_heads // key_heads
-    scores = q @ np.repeat(k, group, 1).transpose(0, 1, 3, 2) * attributes.get("scale", q.shape[-1] ** -0.5)
+    scaled = q @ np.repeat(k, group, 1).transpose(0, 1, 3, 2) * attributes.get("scale", q.shape[-1] ** -0.5)
+    scores = scaled
     if "softcap" in attributes:
         scores = attributes["softcap"] * np.tanh(scores / attributes["softcap"])
     added = bias(feeds, attributes, opset, scores.shape)
@@ -66,7 +75,7 @@ def evaluate(feeds, attributes, opset, query_heads, key_heads):
     y = weights @ np.repeat(v, group, 1)
     if is_rows:
         y = y.transpose(0, 2, 1, 3).reshape(y.shape[0], y.shape[2], -1)
-    return y, k, v, weights
+    return y, k, v, (scaled, scores, scores + added, weights)
 
 
 class Draw:
@@ -84,6 +93,8 @@ class Draw:
         for name in ("left_window_size", "right_window_size"):
             if self.opset >= 25 and self.chance(0.5):
                 self.attributes[name] = int(random.integers(0, 5))
+        self.mode = int(np.random.default_rng([seed, 1]).integers(4))
+        self.float = np.random.default_rng([seed, 2]).choice([np.float32, np.float32, np.float16])
         self.add_tensors(int(random.choice([3, 8, 20])), int(random.choice([5, 8])))
         if self.chance(0.75):
             self.add_mask()
@@ -94,7 +105,7 @@ class Draw:
     def add(self, name, dims, values=None):
         """Input NAME; DIMS are extents or names of sizes. Normal numbers unless there are VALUES."""
         shape = [int(self.sizes[dim]) if isinstance(dim, str) else dim for dim in dims]
-        self.feeds[name] = self.random.standard_normal(shape).astype(np.float32) if values is None else values(shape)
+        self.feeds[name] = self.random.standard_normal(shape).astype(self.float) if values is None else values(shape)
         self.dims[name] = dims
 
     def add_tensors(self, size, value_size):
@@ -124,7 +135,7 @@ class Draw:
             if kind == "int":
                 return self.random.integers(0, 2, shape)
             hidden = self.random.random(shape) < 0.3
-            return np.where(hidden, -np.inf, self.random.standard_normal(shape)).astype(np.float32)
+            return np.where(hidden, -np.inf, self.random.standard_normal(shape)).astype(self.float)
 
         self.add("mask", dims, values)
 
@@ -132,8 +143,8 @@ class Draw:
         inputs = [helper.make_tensor_value_info(name, TYPES[self.feeds[name].dtype], dims)
                   for name, dims in self.dims.items()]
         node = helper.make_node("Attention", [name if name in self.feeds else "" for name in NAMES], outputs,
-                                qk_matmul_output_mode=3, **self.attributes)
-        results = [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in outputs]
+                                qk_matmul_output_mode=self.mode, **self.attributes)
+        results = [helper.make_tensor_value_info(name, TYPES[np.dtype(self.float)], None) for name in outputs]
         graph = helper.make_graph([node], "attention", inputs, results)
         onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", self.opset)], ir_version=10), path)
 
@@ -143,16 +154,18 @@ class AttentionTest(case.ArtifactTestCase):
         model, artifact = self.scratch / "attention.onnx", self.scratch / "attention.heddle"
         for seed in range(COUNT):
             draw = Draw(seed)
-            outputs = ["y", "present_key", "present_value", "weights"][:4 if draw.chance(0.3) else 3]
-            with self.subTest(seed=seed, opset=draw.opset, attributes=draw.attributes, inputs=draw.dims):
+            outputs = ["y", "present_key", "present_value", STAGES[draw.mode]][:4 if draw.chance(0.5) else 3]
+            with self.subTest(seed=seed, type=draw.float.__name__, opset=draw.opset, attributes=draw.attributes, inputs=draw.dims):
                 draw.save(model, outputs)
                 compiled = command.attempt("compile", model, "-o", artifact)
                 self.assertEqual(compiled.returncode, 0, compiled.stderr)
                 with heddle.Program(artifact) as program:
                     actual = program.run(draw.feeds)
-                expected = evaluate(draw.feeds, draw.attributes, draw.opset, draw.query_heads, draw.key_heads)
-                for name, values in zip(outputs, expected):
-                    np.testing.assert_allclose(actual[name], values, rtol=1e-4, atol=1e-5, err_msg=name)
+                *expected, stages = evaluate(draw.feeds, draw.attributes, draw.opset, draw.query_heads, draw.key_heads)
+                rtol = 1e-4 if draw.float == np.float32 else 6e-4
+                for name, values in zip(outputs, [*expected, stages[draw.mode]]):
+                    self.assertEqual(actual[name].dtype, draw.float)
+                    np.testing.assert_allclose(actual[name], values, rtol=rtol, atol=1e-5, err_msg=name)
 
 
 if __name__ == "__main__":

@@ -22,8 +22,10 @@ NAMES = {
     "Attention": "input weights bias mask_index past attention_bias past_sequence_length",
     "MultiHeadAttention": "query key value bias key_padding_mask attention_bias past_key past_value",
     "GroupQueryAttention": "query key value past_key past_value seqlens_k total_sequence_length cos_cache sin_cache "
-                           "position_ids attention_bias head_sink",
+                           "position_ids attention_bias head_sink k_scale v_scale q_norm_weight k_norm_weight",
     "RotaryEmbedding": "input position_ids cos_cache sin_cache",
+    "RelativePositionBias": "bias_table query_length key_length",
+    "GatedRelativePositionBias": "query_layer query_bias rel_pos weight bias eco_a",
 }
 TYPES = {np.dtype(np.float32): TensorProto.FLOAT, np.dtype(np.int32): TensorProto.INT32,
          np.dtype(np.int64): TensorProto.INT64}
@@ -74,7 +76,6 @@ def draw_mask(draw, name, forms, keys, has_past):
     """An integer mask NAME of one of FORMS, for keys of size KEYS."""
     batch, total = int(draw.sizes["b"]), int(draw.sizes[keys])
     form = draw.among(*forms)
-    # Where all keys are hidden by a large fill the result is exact only if no key is nearer than another.
     if form == "raw":
         draw.add(name, ["b", keys], (draw.random.random((batch, total)) < 0.7).astype(np.int32))
     elif form == "pairs":
@@ -176,6 +177,8 @@ def draw_grouped(seed):
     draw.sizes.update(b=batch, s=rows, p=capacity, t=longest)
     draw.attributes.update(num_heads=heads, kv_num_heads=key_heads)
     draw.maybe(0.4, scale=0.3, softcap=2.0, local_window_size=int(draw.random.integers(1, 6)))
+    if "local_window_size" not in draw.attributes:
+        draw.maybe(0.2, causal=0)
     if draw.chance(0.3):
         draw.add("query", ["b", "s", (heads + 2 * key_heads) * size])
     else:
@@ -259,6 +262,106 @@ class MicrosoftAttentionTest(case.ArtifactTestCase):
                 for name, values in zip(draw.outputs, expected):
                     np.testing.assert_allclose(valid_rows(draw, name, actual[name]), valid_rows(draw, name, values),
                                                rtol=1e-4, atol=draw.tolerance, err_msg=name)
+
+    def hold_to(self, draw, expected):
+        """Holds DRAW, which onnxruntime's CPU kernels refuse, to the array or draw EXPECTED."""
+        actual = self.run_heddle(draw.model(), draw.inputs())["y"]
+        if isinstance(expected, Draw):
+            expected = self.run_heddle(expected.model(), expected.inputs())["y"]
+        np.testing.assert_allclose(actual, expected, rtol=1e-4, atol=1e-5)
+
+    def test_packed_heads_are_the_same_as_apart(self):
+        heads, size = 3, 4
+        for packs_query in (True, False):
+            packed, apart = Draw("MultiHeadAttention", 0), Draw("MultiHeadAttention", 0)
+            parts = [packed.random.standard_normal((2, 5, heads, size)).astype(np.float32) for _ in range(3)]
+            for draw in (packed, apart):
+                draw.attributes.update(num_heads=heads)
+                draw.sizes.update(b=2, s=5)
+                draw.add("bias", [3 * heads * size], np.arange(3 * heads * size, dtype=np.float32) / 20)
+            for name, part in zip(("query", "key", "value"), parts):
+                apart.add(name, ["b", "s", heads * size], part)
+            if packs_query:
+                packed.add("query", ["b", "s", heads, 3, size], np.stack(parts, 3))
+            else:
+                packed.add("query", ["b", "s", heads * size], parts[0])
+                packed.add("key", ["b", "s", heads, 2, size], np.stack(parts[1:], 3))
+            self.hold_to(packed, apart)
+
+    def test_a_square_mask_shows_its_last_rows(self):
+        most, total, rows = 9, 7, 4
+        square, pairs = Draw("Attention", 0), Draw("Attention", 0)
+        mask = np.tril((square.random.random((2, 1, most, most)) < 0.7) | np.eye(most, dtype=bool)).astype(np.int32)
+        for draw in (square, pairs):
+            draw.random = np.random.default_rng(1)
+            draw.attributes.update(num_heads=2)
+            draw.outputs.append("present")
+            draw.sizes.update(b=2, s=rows, p=total - rows, m=most, t=total)
+            draw.add("input", ["b", "s", 8])
+            draw.add("weights", [8, 24])
+            draw.add("bias", [24])
+            draw.add("past", [2, "b", 2, "p", 4])
+        square.add("mask_index", ["b", 1, "m", "m"], mask)
+        pairs.add("mask_index", ["b", "s", "t"], mask[:, 0, total - rows:total, :total])
+        self.hold_to(square, pairs)
+
+    def test_relative_position_bias(self):
+        # The buckets that the T5 paper's code gives for some distances, as its implementations print them.
+        known = {False: {0: 0, -15: 15, -16: 16, -18: 16, -19: 17, -31: 21, -64: 26, -113: 31, -128: 31, 5: 0},
+                 True: {-8: 8, 0: 0, 1: 17, 8: 24, 128: 31, -16: 10, -32: 12, -64: 14}}
+        for is_bidirectional, buckets in known.items():
+            draw = Draw("RelativePositionBias", 0)
+            draw.attributes.update(max_distance=128, is_bidirectional=int(is_bidirectional))
+            # Declared (buckets, heads), stored by heads.
+            table = np.arange(32)[None] + 100 * np.arange(2)[:, None]
+            draw.add("bias_table", [32, 2], table.astype(np.float32))
+            draw.add("query_length", [1], np.array([130]))
+            draw.add("key_length", [1], np.array([130]))
+            bias = self.run_heddle(draw.model(), draw.inputs())["y"]
+            self.assertEqual(bias.shape, (1, 2, 130, 130))
+            for distance, bucket in buckets.items():
+                query = max(0, -distance)
+                self.assertEqual(bias[0, 0, query, query + distance], bucket, distance)
+            np.testing.assert_array_equal(bias[0, 1], bias[0, 0] + 100)
+
+    def test_gated_relative_position_bias(self):
+        heads, size, width = 2, 4, 8
+        draw = Draw("GatedRelativePositionBias", 0)
+        draw.attributes.update(num_heads=heads)
+        draw.sizes.update(b=2, s=5)
+        draw.add("query_layer", ["b", "s", heads * size])
+        draw.add("query_bias", [heads * size])
+        draw.add("rel_pos", [1, heads, "s", "s"])
+        draw.add("weight", [size, width])
+        draw.add("bias", [width])
+        draw.add("eco_a", [1, heads, 1, 1])
+        feeds = draw.feeds
+        query = (feeds["query_layer"] + feeds["query_bias"]).reshape(2, 5, heads, size).transpose(0, 2, 1, 3)
+        columns = query @ feeds["weight"] + feeds["bias"]
+        gates = 1 / (1 + np.exp(-columns.reshape(2, heads, 5, 2, width // 2).sum(-1)))
+        update, reset = gates[..., :1], gates[..., 1:]
+        self.hold_to(draw, (update * (reset * feeds["eco_a"] - 1) + 2) * feeds["rel_pos"])
+
+    def test_norms_of_query_and_key(self):
+        normed, plain = draw_grouped(0), draw_grouped(0)
+        for draw in (normed, plain):
+            draw.outputs = ["y"]
+            for name, values in {"query": 0.5, "key": 2.0, "value": 1.0}.items():
+                shape = (2, 4, {"query": 64}.get(name, 32))
+                draw.feeds[name] = np.random.default_rng(3).standard_normal(shape).astype(np.float32) * np.float32(values)
+                draw.dims[name] = list(shape)
+            for name in ("past_key", "past_value", "attention_bias", "head_sink", "position_ids"):
+                draw.feeds.pop(name, None), draw.dims.pop(name, None)
+            for name, values in {"seqlens_k": [3, 3], "total_sequence_length": [4]}.items():
+                draw.feeds[name], draw.dims[name] = np.array(values, np.int32), [len(values)]
+            draw.attributes = {"num_heads": 2, "kv_num_heads": 1}
+        for name, heads in (("query", 2), ("key", 1)):
+            weight = np.random.default_rng(heads).standard_normal(32).astype(np.float32)
+            normed.add(f"{name[0]}_norm_weight", [32], weight)
+            values = plain.feeds[name].reshape(2, 4, heads, 32)
+            scale = 1 / np.sqrt(np.mean(values**2, -1, keepdims=True) + 1e-6)
+            plain.feeds[name] = (values * scale * weight).reshape(2, 4, -1).astype(np.float32)
+        self.hold_to(normed, plain)
 
     def test_attention(self):
         self.hold(draw_attention)

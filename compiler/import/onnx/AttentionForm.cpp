@@ -37,7 +37,7 @@ LogicalResult splitHeads(NodeContext &node, Value rows, int64_t count, const llv
   if (ShapedType::isDynamic(channels))
     return node.unsupported("the number of channels of " + what + " must be known",
                             "export the model with a fixed extent for it");
-  if (count < 1 || channels % count != 0)
+  if (count < 1 || channels > kMostChannels || channels % count != 0)
     return node.malformed(what + " has " + llvm::Twine(channels) + " channels, which can't be " + llvm::Twine(count) +
                           " heads");
   // A 0 copies the extent.

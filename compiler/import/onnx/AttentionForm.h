@@ -22,6 +22,9 @@ struct Heads {
   mlir::AffineMap map(attn::Dimension sequence) const;
 };
 
+/// More channels than any model has: sums and products of so many don't overflow.
+constexpr int64_t kMostChannels = int64_t(1) << 31;
+
 /// Splits rows (batch, sequence, |count| * size) into heads. What doesn't divide is reported, naming |what|.
 mlir::LogicalResult splitHeads(NodeContext &node, mlir::Value rows, int64_t count, const llvm::Twine &what,
                                Heads &heads);

@@ -113,7 +113,7 @@ LogicalResult GroupedAttention::readTensors() {
   int64_t heads = node.getInt("num_heads"), keyHeads = node.getInt("kv_num_heads");
   if (node.hasFailed())
     return failure();
-  if (heads < 1 || keyHeads < 1 || heads % keyHeads != 0)
+  if (heads < 1 || keyHeads < 1 || heads > kMostChannels || heads % keyHeads != 0)
     return node.malformed(llvm::Twine(heads) + " query heads can't share " + llvm::Twine(keyHeads) + " key heads");
   if ((node.getInput(kKey) != Value()) != (node.getInput(kValue) != Value()))
     return node.malformed("a key needs a value, and the reverse");
@@ -186,9 +186,10 @@ LogicalResult GroupedAttention::rotate() {
     return node.malformed("attribute 'do_rotary' needs cosines and sines of 2 dimensions");
   if (node.getInput(kPositions) && (node.getRank(kPositions) != 2 || node.getElementType(kPositions) != i64))
     return node.malformed("position_ids must be (batch, sequence) of i64");
-  int64_t rotated = 2 * node.getType(kCosine).getDimSize(1);
-  if (rotated < 2 || rotated > form.query.size)
-    return node.malformed("cosines must have from 1 to " + llvm::Twine(form.query.size / 2) + " columns");
+  int64_t columns = node.getType(kCosine).getDimSize(1), most = form.query.size / 2;
+  if (columns < 1 || columns > most)
+    return node.malformed("cosines must have from 1 to " + llvm::Twine(most) + " columns");
+  int64_t rotated = 2 * columns;
   Value positions = makePositions();
   Value cosine = node.createValue<nn::GatherOp>(node.getInput(kCosine), positions, int64_t(0));
   Value sine = node.createValue<nn::GatherOp>(node.getInput(kSine), positions, int64_t(0));

@@ -75,8 +75,8 @@ LogicalResult MergedAttention::readSizes(llvm::SmallVectorImpl<int64_t> &sizes) 
   sizes = node.getInts("qkv_hidden_sizes").value_or(llvm::SmallVector<int64_t>(3, columns / 3));
   if (node.hasFailed())
     return failure();
-  if (sizes.size() != 3 || llvm::any_of(sizes, [](int64_t size) { return size < 1; }) ||
-      sizes[0] + sizes[1] + sizes[2] != columns)
+  if (sizes.size() != 3 || llvm::any_of(sizes, [&](int64_t size) { return size < 1 || size > columns; }) ||
+      sizes[2] != columns - sizes[0] - sizes[1])
     return node.malformed("the sizes of query, key and value must be three that sum to " + llvm::Twine(columns));
   if (count < 1 || sizes[0] != sizes[1] || sizes[0] % count != 0 || sizes[2] % count != 0)
     return node.malformed("sizes " + llvm::Twine(sizes[0]) + ", " + llvm::Twine(sizes[1]) + " and " +
@@ -196,6 +196,8 @@ LogicalResult MultiHeadAttention::checkNode() {
 LogicalResult MultiHeadAttention::readPacked(unsigned index, llvm::ArrayRef<Heads *> parts) {
   RankedTensorType type = node.getType(index);
   auto number = static_cast<int64_t>(parts.size());
+  if (type.getRank() == 5 && type.getDimSize(4) > kMostChannels / count)
+    return node.malformed("packed heads can't have " + llvm::Twine(type.getDimSize(4)) + " channels");
   if (type.getRank() != 5 || type.getDimSize(2) != count || type.getDimSize(3) != number || type.isDynamicDim(4))
     return node.malformed("packed heads must be (batch, sequence, " + llvm::Twine(count) + ", " + llvm::Twine(number) +
                           ", size) with a known size");
@@ -217,7 +219,7 @@ LogicalResult MultiHeadAttention::readHeads(unsigned index, llvm::StringRef what
   if (node.hasFailed())
     return failure();
   auto type = cast<RankedTensorType>(tensor.getType());
-  if (type.getDimSize(1) != count || type.isDynamicDim(3))
+  if (type.getDimSize(1) != count || type.isDynamicDim(3) || type.getDimSize(3) > kMostChannels / count)
     return node.malformed(what + " must be (batch, " + llvm::Twine(count) + ", sequence, size) with a known size");
   heads = {tensor, count, type.getDimSize(3), /*isBnsd=*/true};
   return success();

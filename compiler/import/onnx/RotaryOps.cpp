@@ -107,7 +107,7 @@ LogicalResult RotaryImporter::readInput() {
     // Heads are as wide as the tables say.
     RankedTensorType table = node.getType(2);
     if (table.getRank() == 2 && table.getDimSize(1) > 0)
-      numHeads = size / (2 * table.getDimSize(1));
+      numHeads = size / 2 / table.getDimSize(1);
   }
   heads = {node.getInput(0), type.getDimSize(1), size, /*isBnsd=*/true};
   if (rank == 3) {
@@ -129,12 +129,21 @@ LogicalResult RotaryImporter::readInput() {
 /// the operator of com.microsoft is where the sequence starts.
 Value RotaryImporter::readPositions() {
   Value positions = node.getInput(isStandard ? 3 : 1);
-  if (isStandard || cast<RankedTensorType>(positions.getType()).getRank() == 2)
+  if (!positions)
+    return {};
+  int64_t rank = cast<RankedTensorType>(positions.getType()).getRank();
+  if (rank == 2)
     return positions;
+  if (isStandard || rank > 1) {
+    (void)node.malformed("position_ids can't have " + llvm::Twine(rank) + " dimensions");
+    return {};
+  }
   Type i64 = node.getBuilder().getI64Type();
   Value length = node.createAsScalar(extentOf(node, heads.tensor, heads.sequenceAxis()));
   Value steps = node.createValue<nn::RangeOp>(node.createScalar(i64, 0), length, node.createScalar(i64, 1));
-  Value places = node.createValue<nn::BinaryOp>(nn::BinaryKind::Add, positions, steps);
+  // Says that there is one, also where the file doesn't.
+  Value first = node.createValue<nn::ReshapeOp>(positions, node.createVector(1), /*allowzero=*/false);
+  Value places = node.createValue<nn::BinaryOp>(nn::BinaryKind::Add, first, steps);
   return node.createValue<nn::UnsqueezeOp>(places, llvm::ArrayRef<int64_t>{0});
 }
 
@@ -156,6 +165,8 @@ LogicalResult RotaryImporter::run() {
   if (failed(readNode()) || failed(readInput()))
     return failure();
   Value positions = readPositions();
+  if (node.hasFailed())
+    return failure();
   unsigned firstTable = isStandard ? 1 : 2;
   Value cosine = readTable(firstTable, positions), sine = readTable(firstTable + 1, positions);
   bool isInterleaved = node.getFlag("interleaved", false);
