@@ -113,6 +113,8 @@ HEDDLE_ROOT_ACCESSORS(MapOp)
 HEDDLE_ROOT_ACCESSORS(ReduceOp)
 HEDDLE_ROOT_ACCESSORS(RowwiseOp)
 HEDDLE_ROOT_ACCESSORS(ScanOp)
+HEDDLE_ROOT_ACCESSORS(ScatterOp)
+HEDDLE_ROOT_ACCESSORS(TopKOp)
 HEDDLE_ROOT_ACCESSORS(ContractOp)
 HEDDLE_ROOT_ACCESSORS(AttentionOp)
 #undef HEDDLE_ROOT_ACCESSORS
@@ -223,6 +225,58 @@ LogicalResult ScanOp::verify() {
     return failure();
   llvm::append_range(sums, ArrayRef(types).drop_front(count));
   return verifyRegion(*this, getFinish(), "finish", sums, elementTypes(getResults().getTypes()));
+}
+
+LogicalResult ScatterOp::verify() {
+  unsigned loops = getBounds().getNumResults();
+  int64_t parallel = getNumParallel();
+  auto type = cast<RankedTensorType>(getResult().getType());
+  if (getInputs().empty() || getInputs()[0].getType() != type)
+    return emitOpError() << "expects the data that is changed as first input, of type " << type;
+  if (parallel < 0 || parallel > loops)
+    return emitOpError() << "expects num_parallel from 0 to " << loops << ", got " << parallel;
+  AffineMap map = toMaps(getIndexingMaps()).back();
+  for (unsigned loop = parallel; loop < loops; ++loop)
+    if (map.isFunctionOfDim(loop))
+      return emitOpError() << "expects the result not to depend on loop " << loop << ", got "
+                           << AffineMapAttr::get(map);
+  for (int64_t dim : getScatteredDims())
+    if (dim < 0 || dim >= type.getRank() || map.getResult(dim) != getAffineConstantExpr(0, getContext()))
+      return emitOpError() << "expects scattered dimensions of the result at which its map is 0, got " << dim;
+  Builder builder(getContext());
+  SmallVector<Type> types = elementTypes(getInputs().getTypes()), yields = yieldedTypes(getBody());
+  if (yields.size() != getScatteredDims().size() + 2)
+    return emitOpError() << "expects region 'body' to yield " << getScatteredDims().size() + 2 << " values, got "
+                         << yields.size();
+  for (Type place : ArrayRef(yields).drop_front().drop_back())
+    if (!place.isSignlessInteger() && !place.isIndex())
+      return emitOpError() << "expects places of type index or integer, got " << place;
+  yields.front() = builder.getI1Type();
+  yields.back() = type.getElementType();
+  if (failed(verifyRegion(*this, getBody(), "body", ArrayRef(types).drop_front(), yields)))
+    return failure();
+  return verifyRegion(*this, getCombine(), "combine", {yields.back(), yields.back()}, yields.back());
+}
+
+LogicalResult TopKOp::verify() {
+  unsigned loops = getBounds().getNumResults();
+  if (loops < 2)
+    return emitOpError() << "expects the loops of row and rank at least, got " << loops;
+  SmallVector<AffineMap> maps = toMaps(getIndexingMaps());
+  for (auto [i, map] : llvm::enumerate(maps)) {
+    unsigned other = i < getInputs().size() ? loops - 1 : loops - 2;
+    if (map.isFunctionOfDim(other))
+      return emitOpError() << "expects inputs not to depend on the rank and results not on the place in the row, got "
+                           << AffineMapAttr::get(map);
+  }
+  Builder builder(getContext());
+  if (!getElementTypeOrSelf(getIndices().getType()).isSignlessInteger(64))
+    return emitOpError() << "expects indices of type i64, got " << getIndices().getType();
+  SmallVector<Type> types = elementTypes(getInputs().getTypes());
+  Type value = getElementTypeOrSelf(getValues().getType());
+  if (failed(verifyRegion(*this, getBody(), "body", types, value)))
+    return failure();
+  return verifyRegion(*this, getPrecedes(), "precedes", {value, value}, builder.getI1Type());
 }
 
 LogicalResult ContractOp::verify() {

@@ -226,6 +226,77 @@ def Kernel_ScanOp : Kernel_Root<"scan"> {
   let hasVerifier = 1;
 }
 
+def Kernel_ScatterOp : Kernel_Root<"scatter"> {
+  let summary = "changes a copy of a tensor at computed places";
+  let description = [{
+    The result starts as a copy of the first input. Then, for all indices p of the first `num_parallel` loops, in the
+    order of the other loops u:
+      (exists, places..., update) = body(inputs[map(p, u)]...)
+      if exists: result[map(p) with places in the dimensions |scattered_dims|] = combine(old element, update)
+
+    The result's map doesn't depend on the loops u and is 0 in the scattered dimensions; its other dimensions are one
+    parallel loop each, so that different p never meet. Where two updates meet, the later one sees what the earlier one
+    left. A place of an integer type is checked as an index of `kernel.gather` is, `site` counting as there.
+
+        // rows of x that ids name are replaced
+        %y = kernel.scatter sizes(%n) bounds(affine_map<()[s0] -> (8, s0)>)
+            ins(%x, %ids, %rows : tensor<100x8xf32>, tensor<?xi64>, tensor<?x8xf32>)
+            attributes {indexing_maps = [affine_map<(j, i)[s0] -> (0, j)>, affine_map<(j, i)[s0] -> (i)>,
+                                         affine_map<(j, i)[s0] -> (i, j)>, affine_map<(j, i)[s0] -> (0, j)>],
+                        num_parallel = 1 : i64, scattered_dims = array<i64: 0>, site = 0 : i64} body {
+        ^bb0(%id: i64, %e: f32):
+          %exists = arith.constant true
+          kernel.yield %exists, %id, %e : i1, i64, f32
+        } combine {
+        ^bb0(%old: f32, %update: f32):
+          kernel.yield %update : f32
+        } : tensor<100x8xf32>
+  }];
+  let arguments = (ins Variadic<AnyRankedTensor>:$inputs, Variadic<Index>:$sizes, AffineMapAttr:$bounds,
+                       AffineMapArrayAttr:$indexing_maps, I64Attr:$num_parallel, DenseI64ArrayAttr:$scattered_dims,
+                       OptionalAttr<I64Attr>:$site);
+  let results = (outs AnyRankedTensor:$result);
+  let regions = (region SizedRegion<1>:$body, SizedRegion<1>:$combine);
+  let assemblyFormat = [{
+    (`sizes` `(` $sizes^ `)`)? `bounds` `(` $bounds `)` `ins` `(` $inputs `:` type($inputs) `)`
+    attr-dict-with-keyword `body` $body `combine` $combine `:` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def Kernel_TopKOp : Kernel_Root<"top_k"> {
+  let summary = "the first elements of each row in some order, and where they are";
+  let description = [{
+    The last but one loop i runs along the row, the last loop r over the ranks that are wanted. For all indices p of the
+    other loops the elements body(inputs[map(p, i)]...) of the row are put in order, and of the elements that come first
+    results[0][map(p, r)] is the one of rank r and results[1][map(p, r)] its index i, as i64.
+
+    `precedes` says which of two elements comes first; of two that don't precede each other it is the one with the lower
+    index. No more ranks may be wanted than a row has elements.
+
+        // the four greatest of each row
+        %v, %i = kernel.top_k sizes(%n) bounds(affine_map<()[s0] -> (8, s0, 4)>) ins(%x : tensor<8x?xf32>)
+            attributes {indexing_maps = [affine_map<(p, i, r)[s0] -> (p, i)>, affine_map<(p, i, r)[s0] -> (p, r)>,
+                                         affine_map<(p, i, r)[s0] -> (p, r)>]} body {
+        ^bb0(%e: f32):
+          kernel.yield %e : f32
+        } precedes {
+        ^bb0(%a: f32, %b: f32):
+          %first = arith.cmpf ogt, %a, %b : f32
+          kernel.yield %first : i1
+        } : tensor<8x4xf32>, tensor<8x4xi64>
+  }];
+  let arguments = (ins Variadic<AnyRankedTensor>:$inputs, Variadic<Index>:$sizes, AffineMapAttr:$bounds,
+                       AffineMapArrayAttr:$indexing_maps);
+  let results = (outs AnyRankedTensor:$values, AnyRankedTensor:$indices);
+  let regions = (region SizedRegion<1>:$body, SizedRegion<1>:$precedes);
+  let assemblyFormat = [{
+    (`sizes` `(` $sizes^ `)`)? `bounds` `(` $bounds `)` (`ins` `(` $inputs^ `:` type($inputs) `)`)?
+    attr-dict-with-keyword `body` $body `precedes` $precedes `:` type($values) `,` type($indices)
+  }];
+  let hasVerifier = 1;
+}
+
 def Kernel_ContractOp : Kernel_Root<"contract"> {
   let summary = "batched matrix product with an epilogue on each result element";
   let description = [{

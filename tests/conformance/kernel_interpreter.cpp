@@ -7,6 +7,7 @@
 #include <cstring>
 #include <limits>
 #include <map>
+#include <numeric>
 
 #include "heddle/executable_abi.h"
 #include "tests/conformance/scalar_ops.h"
@@ -16,71 +17,6 @@
 using namespace mlir;
 
 namespace heddle::conformance {
-
-//===----------------------------------------------------------------------===//
-// Tensors
-//===----------------------------------------------------------------------===//
-
-host_tensor::host_tensor(Type type, std::vector<int64_t> dims) : type(type), dims(std::move(dims)) {
-  bytes.resize(size() * element_bytes());
-}
-
-int64_t host_tensor::size() const {
-  int64_t product = 1;
-  for (int64_t dim : dims)
-    product *= dim;
-  return product;
-}
-
-size_t host_tensor::element_bytes() const { return std::max(1u, type.getIntOrFloatBitWidth() / 8); }
-
-double host_tensor::get_float(int64_t i) const {
-  if (type.isF64()) {
-    double value;
-    std::memcpy(&value, &bytes[i * 8], 8);
-    return value;
-  }
-  float value;
-  std::memcpy(&value, &bytes[i * 4], 4);
-  return value;
-}
-
-void host_tensor::set_float(int64_t i, double value) {
-  if (type.isF64()) {
-    std::memcpy(&bytes[i * 8], &value, 8);
-    return;
-  }
-  float narrow = static_cast<float>(value);
-  std::memcpy(&bytes[i * 4], &narrow, 4);
-}
-
-int64_t host_tensor::get_int(int64_t i) const {
-  int64_t value = 0;
-  std::memcpy(&value, &bytes[i * element_bytes()], element_bytes());
-  if (type.isInteger(1))
-    return value != 0;
-  return llvm::SignExtend64(value, type.getIntOrFloatBitWidth());
-}
-
-void host_tensor::set_int(int64_t i, int64_t value) {
-  std::memcpy(&bytes[i * element_bytes()], &value, element_bytes());
-}
-
-static std::vector<int64_t> dims_of(RankedTensorType type, ArrayRef<int64_t> numbers,
-                                    const std::vector<int64_t> &sizes) {
-  std::vector<int64_t> dims;
-  for (int64_t i = 0; i < type.getRank(); ++i)
-    dims.push_back(type.isDynamicDim(i) ? sizes[numbers[type.getDynamicDimIndex(i)]] : type.getDimSize(i));
-  return dims;
-}
-
-std::vector<int64_t> result_dims(kernel::FuncOp func, unsigned i, const std::vector<int64_t> &sizes) {
-  return dims_of(cast<RankedTensorType>(func.getResultTypes()[i]), func.getResultDims(i), sizes);
-}
-
-std::vector<int64_t> input_dims(kernel::FuncOp func, unsigned i, const std::vector<int64_t> &sizes) {
-  return dims_of(cast<RankedTensorType>(func.getArgumentTypes()[i]), func.getInputDims(i), sizes);
-}
 
 //===----------------------------------------------------------------------===//
 // Kernels
@@ -109,6 +45,13 @@ int64_t evaluate(AffineExpr expr, ArrayRef<int64_t> dims, ArrayRef<int64_t> symb
   default:
     return llvm::mod(left, right);
   }
+}
+
+void set(host_tensor &tensor, int64_t position, const scalar &value) {
+  if (isa<FloatType>(tensor.type))
+    tensor.set_float(position, value.f);
+  else
+    tensor.set_int(position, value.i);
 }
 
 scalar read(const host_tensor &tensor, int64_t position) {
@@ -141,6 +84,8 @@ public:
         .Case([&](kernel::RowwiseOp op) { run_rowwise(op); })
         .Case([&](kernel::ReduceOp op) { run_reduce(op); })
         .Case([&](kernel::ScanOp op) { run_scan(op); })
+        .Case([&](kernel::ScatterOp op) { run_scatter(op); })
+        .Case([&](kernel::TopKOp op) { run_top_k(op); })
         .Case([&](kernel::ContractOp op) { run_contract(op); })
         .Case([&](kernel::AttentionOp op) { run_attention(op); });
     return std::move(result_);
@@ -183,21 +128,26 @@ private:
     return result;
   }
 
+  /// |at| counted from the front of |dim| entries; nothing, and an error noted, where data says one outside.
+  std::optional<int64_t> resolve(int64_t at, Type type, int64_t dim) {
+    if (type.isIndex())
+      return at;
+    int64_t wrapped = at < 0 ? at + dim : at;
+    if (wrapped >= 0 && wrapped < dim)
+      return wrapped;
+    if (!result_.error)
+      result_.error = kernel_error{HEDDLE_KERNEL_INDEX_OUT_OF_RANGE, at, dim};
+    return std::nullopt;
+  }
+
   scalar gather(kernel::GatherOp op, llvm::DenseMap<Value, scalar> &environment) {
     const host_tensor &table = tensor_of(op.getTable());
     int64_t linear = 0;
     for (auto [index, dim] : llvm::zip(op.getIndices(), table.dims)) {
-      int64_t at = environment[index].i;
-      if (!index.getType().isIndex()) {
-        int64_t wrapped = at < 0 ? at + dim : at;
-        if (wrapped < 0 || wrapped >= dim) {
-          if (!result_.error)
-            result_.error = kernel_error{HEDDLE_KERNEL_INDEX_OUT_OF_RANGE, at, dim};
-          return scalar();
-        }
-        at = wrapped;
-      }
-      linear = linear * dim + at;
+      std::optional<int64_t> at = resolve(environment[index].i, index.getType(), dim);
+      if (!at)
+        return scalar();
+      linear = linear * dim + *at;
     }
     return read(table, linear);
   }
@@ -236,11 +186,7 @@ private:
     auto returned = func_.getBody().front().getTerminator()->getOperands();
     unsigned output = llvm::find(returned, root_->getResult(result)) - returned.begin();
     host_tensor &tensor = result_.outputs[output];
-    int64_t at = position(root_.getResultMap(result), tensor.dims);
-    if (isa<FloatType>(tensor.type))
-      tensor.set_float(at, value.f);
-    else
-      tensor.set_int(at, value.i);
+    set(tensor, position(root_.getResultMap(result), tensor.dims), value);
   }
 
   void write(const values &yielded) {
@@ -305,6 +251,49 @@ private:
         arguments.insert(arguments.begin(), op.getExclusive() ? sum : next);
         write(body(op.getFinish(), arguments));
         sum = next;
+      });
+    });
+  }
+
+  void run_scatter(kernel::ScatterOp op) {
+    host_tensor &result = result_.outputs[0];
+    result.bytes = tensor_of(op.getInputs()[0]).bytes;
+    for_each(all_loops(), [&] {
+      values update = body(op.getBody(), elements(1, op.getInputs().size()));
+      if (update.front().i == 0)
+        return;
+      std::vector<int64_t> at;
+      for (AffineExpr expr : root_.getResultMap(0).getResults())
+        at.push_back(evaluate(expr, dims_, symbols_));
+      for (auto [i, dim] : llvm::enumerate(op.getScatteredDims())) {
+        Type type = op.getBody().front().getTerminator()->getOperand(1 + i).getType();
+        std::optional<int64_t> place = resolve(update[1 + i].i, type, result.dims[dim]);
+        if (!place)
+          return;
+        at[dim] = *place;
+      }
+      int64_t linear = 0;
+      for (auto [place, dim] : llvm::zip(at, result.dims))
+        linear = linear * dim + place;
+      set(result, linear, body(op.getCombine(), {read(result, linear), update.back()})[0]);
+    });
+  }
+
+  void run_top_k(kernel::TopKOp op) {
+    std::vector<unsigned> outer = all_loops();
+    unsigned rank = outer.back(), row = rank - 1;
+    outer.resize(outer.size() - 2);
+    for_each(outer, [&] {
+      values elements_of_row;
+      for_each({row}, [&] { elements_of_row.push_back(body(op.getBody(), elements(0, op.getInputs().size()))[0]); });
+      std::vector<int64_t> order(elements_of_row.size());
+      std::iota(order.begin(), order.end(), 0);
+      std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
+        return body(op.getPrecedes(), {elements_of_row[a], elements_of_row[b]})[0].i != 0;
+      });
+      for_each({rank}, [&] {
+        write_one(0, elements_of_row[order[dims_[rank]]]);
+        write_one(1, scalar::of_int(order[dims_[rank]]));
       });
     });
   }

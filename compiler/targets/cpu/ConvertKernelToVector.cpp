@@ -31,6 +31,10 @@ LogicalResult emitRoot(KernelEmitter &emitter) {
     return emitReduce(emitter);
   if (isa<kernel::ScanOp>(root))
     return emitScan(emitter);
+  if (isa<kernel::ScatterOp>(root))
+    return emitScatter(emitter);
+  if (isa<kernel::TopKOp>(root))
+    return emitTopK(emitter);
   return isa<kernel::ContractOp>(root) ? emitContract(emitter) : emitAttention(emitter);
 }
 

@@ -104,7 +104,7 @@ SmallVector<std::pair<StringRef, int64_t>> selectStreaming(Operation *root) {
   if (isa<kernel::ReduceOp>(root))
     entries.emplace_back(config::kVectorsPerItem, 4);
   // Each step waits for the one before it anyway, and one vector of f32 is a cache line: more items for more threads.
-  if (isa<kernel::ScanOp>(root))
+  if (isa<kernel::ScanOp, kernel::ScatterOp>(root))
     entries.emplace_back(config::kVectorsPerItem, 1);
   return entries;
 }

@@ -13,6 +13,8 @@ mlir::LogicalResult emitMap(KernelEmitter &emitter);
 mlir::LogicalResult emitRowwise(KernelEmitter &emitter);
 mlir::LogicalResult emitReduce(KernelEmitter &emitter);
 mlir::LogicalResult emitScan(KernelEmitter &emitter);
+mlir::LogicalResult emitScatter(KernelEmitter &emitter);
+mlir::LogicalResult emitTopK(KernelEmitter &emitter);
 mlir::LogicalResult emitContract(KernelEmitter &emitter);
 mlir::LogicalResult emitAttention(KernelEmitter &emitter);
 

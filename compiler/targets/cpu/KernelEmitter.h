@@ -90,6 +90,14 @@ public:
              const Lanes &lanes);
   /// Elements |address|, |address| + 1, ... of binding |number|.
   mlir::Value loadUnit(mlir::Value memory, mlir::Type elementType, mlir::Value address, const Lanes &lanes);
+  /// Type of the elements of binding |number|, before storage.
+  mlir::Type getElementType(unsigned number) const;
+  /// The inverses of the three loads that follow.
+  void storeUnit(mlir::Value value, mlir::Value memory, mlir::Type elementType, mlir::Value address,
+                 const Lanes &lanes);
+  void storeLanes(mlir::Value value, mlir::Value memory, mlir::Type elementType, mlir::Value addresses,
+                  const Lanes &lanes);
+  void storeScalar(mlir::Value value, mlir::Value memory, mlir::Type elementType, mlir::Value address);
   /// One element per lane, at |addresses| (vector of index).
   mlir::Value loadLanes(mlir::Value memory, mlir::Type elementType, mlir::Value addresses, const Lanes &lanes);
   mlir::Value loadScalar(mlir::Value memory, mlir::Type elementType, mlir::Value address);

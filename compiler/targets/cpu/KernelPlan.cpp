@@ -102,8 +102,8 @@ LogicalResult KernelPlan::readOperands() {
 
 FailureOr<KernelPlan> KernelPlan::create(kernel::FuncOp func) {
   KernelPlan plan(func);
-  if (!isa<kernel::MapOp, kernel::RowwiseOp, kernel::ReduceOp, kernel::ScanOp, kernel::ContractOp, kernel::AttentionOp>(
-          plan.root))
+  if (!isa<kernel::MapOp, kernel::RowwiseOp, kernel::ReduceOp, kernel::ScanOp, kernel::ScatterOp, kernel::TopKOp,
+           kernel::ContractOp, kernel::AttentionOp>(plan.root))
     return plan.root->emitOpError("has no code generator on this target");
   if (!plan.config)
     return func.emitOpError("expects kernel.config; run cpu-select-lowering-config first");
@@ -117,6 +117,10 @@ FailureOr<KernelPlan> KernelPlan::create(kernel::FuncOp func) {
     plan.planReduce();
   else if (isa<kernel::ScanOp>(plan.root))
     plan.planScan();
+  else if (isa<kernel::ScatterOp>(plan.root))
+    plan.planScatter();
+  else if (isa<kernel::TopKOp>(plan.root))
+    plan.planTopK();
   else if (failed(isa<kernel::ContractOp>(plan.root) ? plan.planContract() : plan.planAttention()))
     return failure();
   return plan;
@@ -272,6 +276,52 @@ void KernelPlan::planScan() {
   int64_t columns = kLanes * config.getInteger(config::kVectorsPerItem);
   items.digits.push_back(toExpr(nest.bounds[vectorLoop]).ceilDiv(columns));
   items.workPerItem = items.workPerItem * columns;
+}
+
+//===----------------------------------------------------------------------===//
+// scatter and top_k
+//===----------------------------------------------------------------------===//
+
+void KernelPlan::planScatter() {
+  auto scatter = cast<kernel::ScatterOp>(root);
+  // Updates keep their order, and each parallel loop stays the dimension of the result that it is.
+  unsigned parallel = scatter.getNumParallel();
+  mergeLoops(nest, SmallVector<bool>(nest.getNumLoops(), false), SmallVector<bool>(nest.getNumLoops(), true));
+  isReduction.assign(nest.getNumLoops(), true);
+  std::fill_n(isReduction.begin(), parallel, false);
+  // Without a parallel loop of unit stride there are no lanes: updates are made one by one.
+  vectorLoop = nest.getNumLoops();
+  for (unsigned loop = 0; loop < parallel; ++loop)
+    if (getLaneStride(getResult(0), loop, kLanes) == LaneStride::Unit)
+      vectorLoop = loop;
+  SmallVector<AffineExpr> perItem;
+  for (unsigned loop = 0; loop < nest.getNumLoops(); ++loop) {
+    if (isReduction[loop])
+      perItem.push_back(toExpr(nest.bounds[loop]));
+    else if (loop != vectorLoop)
+      items.digits.push_back(toExpr(nest.bounds[loop]));
+  }
+  canFail |= scatter.getSite().has_value();
+  items.workPerItem = product(perItem, func.getContext());
+  if (vectorLoop == nest.getNumLoops())
+    return;
+  int64_t columns = kLanes * config.getInteger(config::kVectorsPerItem);
+  items.digits.push_back(toExpr(nest.bounds[vectorLoop]).ceilDiv(columns));
+  items.workPerItem = items.workPerItem * columns;
+}
+
+void KernelPlan::planTopK() {
+  // Rows merge, but neither with their own elements nor with the ranks.
+  unsigned numLoops = nest.getNumLoops();
+  SmallVector<bool> canMerge(numLoops, false);
+  for (unsigned loop = 0; loop + 3 < numLoops; ++loop)
+    canMerge[loop] = true;
+  mergeLoops(nest, canMerge, findUsedIndices(func.getRoot()));
+  numLoops = nest.getNumLoops();
+  isReduction.assign(numLoops, false);
+  for (unsigned loop = 0; loop + 2 < numLoops; ++loop)
+    items.digits.push_back(toExpr(nest.bounds[loop]));
+  items.workPerItem = toExpr(nest.bounds[numLoops - 2]);
 }
 
 //===----------------------------------------------------------------------===//

@@ -109,6 +109,8 @@ private:
   mlir::LogicalResult planContract();
   mlir::LogicalResult planAttention();
   mlir::LogicalResult planParts(kernel::AttentionOp op);
+  void planScatter();
+  void planTopK();
   mlir::AffineExpr layOutAttention(mlir::AffineExpr depth);
   unsigned chooseVectorLoop();
   mlir::AffineExpr toExpr(const Polynomial &polynomial) const { return polynomial.toExpr(space); }

@@ -34,15 +34,14 @@ Value toStorage(KernelEmitter &emitter, Value value, Type elementType) {
   return emitter.b.create<arith::ExtUIOp>(emitter.loc, withShapeOf(emitter.b.getI8Type(), value.getType()), value);
 }
 
-/// Type of the elements of binding |number|, before storage.
-Type getElementType(const KernelPlan &plan, unsigned number) {
+} // namespace
+
+Type KernelEmitter::getElementType(unsigned number) const {
   kernel::FuncOp func = plan.func;
   unsigned numInputs = func.getNumInputs();
   Type type = number < numInputs ? func.getArgumentTypes()[number] : func.getResultTypes()[number - numInputs];
   return cast<RankedTensorType>(type).getElementType();
 }
-
-} // namespace
 
 Value KernelEmitter::zero(Type type) { return b.create<arith::ConstantOp>(loc, b.getZeroAttr(type)); }
 
@@ -111,7 +110,7 @@ Value KernelEmitter::loadLanes(Value memory, Type elementType, Value addresses, 
 }
 
 Value KernelEmitter::load(unsigned number, const Access &access, ArrayRef<Value> loops, const Lanes &lanes) {
-  Type elementType = getElementType(plan, number);
+  Type elementType = getElementType(number);
   LaneStride stride = lanes.width == 1 ? LaneStride::Uniform : getLaneStride(access, lanes.loop, kLanes);
   switch (stride) {
   case LaneStride::Uniform:
@@ -124,31 +123,41 @@ Value KernelEmitter::load(unsigned number, const Access &access, ArrayRef<Value>
   return nullptr;
 }
 
+void KernelEmitter::storeScalar(Value value, Value memory, Type elementType, Value address) {
+  b.create<memref::StoreOp>(loc, toStorage(*this, value, elementType), memory, address);
+}
+
+void KernelEmitter::storeUnit(Value value, Value memory, Type elementType, Value address, const Lanes &lanes) {
+  value = broadcast(toStorage(*this, value, elementType), kLanes);
+  if (lanes.mask)
+    b.create<vector::MaskedStoreOp>(loc, memory, address, lanes.mask, value);
+  else
+    b.create<vector::StoreOp>(loc, value, memory, address);
+}
+
+void KernelEmitter::storeLanes(Value value, Value memory, Type elementType, Value addresses, const Lanes &lanes) {
+  value = broadcast(toStorage(*this, value, elementType), kLanes);
+  Value mask = lanes.mask;
+  if (!mask)
+    mask = b.create<arith::ConstantOp>(loc, DenseElementsAttr::get(VectorType::get({kLanes}, b.getI1Type()), true));
+  b.create<vector::ScatterOp>(loc, memory, ValueRange{index(0)}, addresses, mask, value);
+}
+
 void KernelEmitter::store(Value value, unsigned number, const Access &access, ArrayRef<Value> loops,
                           const Lanes &lanes) {
-  value = toStorage(*this, value, getElementType(plan, number));
+  Type elementType = getElementType(number);
   LaneStride stride = lanes.width == 1 ? LaneStride::Uniform : getLaneStride(access, lanes.loop, kLanes);
-  if (stride == LaneStride::Uniform) {
+  switch (stride) {
+  case LaneStride::Uniform:
     // A result stands still along a loop of one iteration alone, whose element is lane 0.
     if (isa<VectorType>(value.getType()))
       value = b.create<vector::ExtractOp>(loc, value, 0);
-    b.create<memref::StoreOp>(loc, value, bindings[number], address(access, loops));
-    return;
+    return storeScalar(value, bindings[number], elementType, address(access, loops));
+  case LaneStride::Unit:
+    return storeUnit(value, bindings[number], elementType, address(access, loops), lanes);
+  case LaneStride::Other:
+    return storeLanes(value, bindings[number], elementType, laneAddresses(access, loops, lanes), lanes);
   }
-  value = broadcast(value, kLanes);
-  if (stride == LaneStride::Other) {
-    Value mask = lanes.mask;
-    if (!mask)
-      mask = b.create<arith::ConstantOp>(loc, DenseElementsAttr::get(VectorType::get({kLanes}, b.getI1Type()), true));
-    b.create<vector::ScatterOp>(loc, bindings[number], ValueRange{index(0)}, laneAddresses(access, loops, lanes), mask,
-                                value);
-    return;
-  }
-  Value start = address(access, loops);
-  if (lanes.mask)
-    b.create<vector::MaskedStoreOp>(loc, bindings[number], start, lanes.mask, value);
-  else
-    b.create<vector::StoreOp>(loc, value, bindings[number], start);
 }
 
 } // namespace heddle::cpu

@@ -25,6 +25,9 @@ public:
   /// The emitted form of a value of an emitted region; null where it has none.
   mlir::Value lookup(mlir::Value value);
 
+  /// |index| as a trusted value of type index; |valid| becomes i1, or a vector of it, that says where it is inside.
+  mlir::Value checkIndex(mlir::Value index, mlir::Value extent, int64_t site, mlir::Value &valid);
+
 private:
   mlir::LogicalResult emitOp(mlir::Operation *op);
   /// Copies |op| onto |operands|, as a vector op if one of them is a vector.
@@ -35,8 +38,6 @@ private:
   mlir::Value loadGuarded(mlir::Value memory, mlir::Type elementType, mlir::Value address, mlir::Value valid);
   mlir::Value emitDivision(mlir::Operation *op, mlir::Value left, mlir::Value right);
   mlir::Value emitFloatToInteger(mlir::Operation *op, mlir::Value value);
-  /// |index| as a trusted value of type index; |valid| becomes i1, or a vector of it, that says where it is inside.
-  mlir::Value checkIndex(mlir::Value index, mlir::Value extent, int64_t site, mlir::Value &valid);
   void failWhere(mlir::Value failed, int32_t code, int64_t site, mlir::Value value, mlir::Value limit);
 
   KernelEmitter &emitter;

@@ -177,6 +177,11 @@ unsigned KernelBuilder::addOwnInput(const TensorView &view, ArrayRef<AffineExpr>
   return appendInput(resolve(view, loops));
 }
 
+unsigned KernelBuilder::addWholeInput(const TensorView &view, ArrayRef<AffineExpr> index) {
+  ++numOwnInputs;
+  return appendInput({addTensor(view.buffer, view.baseDims, view.elementType), AffineIndex(index)});
+}
+
 unsigned KernelBuilder::addPacked(Value buffer, RankedTensorType type) {
   ++numOwnInputs;
   ShapeDims dims;

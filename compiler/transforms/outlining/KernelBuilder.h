@@ -59,6 +59,8 @@ public:
   unsigned addInput(const TensorView &view, llvm::ArrayRef<mlir::AffineExpr> loops);
   /// The same as an input that no later request shares: an operand that the root itself reads.
   unsigned addOwnInput(const TensorView &view, llvm::ArrayRef<mlir::AffineExpr> loops);
+  /// An own input whose tensor keeps all of |view|'s base dimensions, indexed by |index|.
+  unsigned addWholeInput(const TensorView &view, llvm::ArrayRef<mlir::AffineExpr> index);
   /// Region |region| gets no arguments for inputs added from now on.
   void closeInputs(unsigned region) { regions[region].endInput = inputs.size(); }
   /// Inputs from now on are shared among each other only: captures of a region that the earlier ones don't reach.

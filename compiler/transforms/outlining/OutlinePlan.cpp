@@ -44,7 +44,7 @@ OutlineRole heddle::getOutlineRole(Operation *op) {
     return OutlineRole::Inline;
   if (isa<nn::MatMulOp, nn::GemmOp, nn::SoftmaxOp, nn::LogSoftmaxOp, nn::LayerNormOp, nn::RmsNormOp, nn::ReduceOp,
           nn::CumSumOp, nn::ArgReduceOp, nn::ConvOp, nn::MatMulIntegerOp, nn::EinsumOp, nn::DynamicQuantizeLinearOp,
-          attn::SdpaOp>(op))
+          nn::ScatterElementsOp, nn::ScatterNdOp, nn::TopKOp, attn::SdpaOp>(op))
     return OutlineRole::Root;
   return OutlineRole::Unsupported;
 }
@@ -112,7 +112,8 @@ void OutlinePlan::findGroup(Operation *root) {
   llvm::SetVector<Operation *> members;
   members.insert(root);
   size_t validCount = 1;
-  if (isa<attn::SdpaOp>(root)) { // its kernel has no place for an epilogue
+  // Their kernels have no place for an epilogue.
+  if (isa<attn::SdpaOp, nn::DynamicQuantizeLinearOp, nn::ScatterElementsOp, nn::ScatterNdOp, nn::TopKOp>(root)) {
     rootOfEnd[root] = root;
     return;
   }
@@ -174,7 +175,8 @@ int64_t OutlinePlan::getCost(Value value, int64_t budget, unsigned depth) const 
 /// Ops that read an operand's memory at places of their own choosing, many times, or as the model's output.
 static bool readsMemory(OpOperand &use) {
   Operation *reader = use.getOwner();
-  if (isa<nn::GatherOp, nn::GatherElementsOp, nn::GatherNdOp, nn::PadOp>(reader))
+  if (isa<nn::GatherOp, nn::GatherElementsOp, nn::GatherNdOp, nn::PadOp, nn::ScatterElementsOp, nn::ScatterNdOp>(
+          reader))
     return use.getOperandNumber() == 0;
   if (auto norm = dyn_cast<nn::LayerNormOp>(reader))
     return static_cast<int64_t>(norm.getAxis()) + 1 != cast<RankedTensorType>(norm.getInput().getType()).getRank();

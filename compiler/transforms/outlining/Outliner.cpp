@@ -83,6 +83,10 @@ void Outliner::outlineRoot(Operation *root, Operation *end) {
     return outlineAttention(*this, sdpa);
   if (auto scan = dyn_cast<nn::CumSumOp>(root))
     return outlineScan(*this, scan, end);
+  if (isa<nn::ScatterElementsOp, nn::ScatterNdOp>(root))
+    return outlineScatter(*this, root);
+  if (auto topK = dyn_cast<nn::TopKOp>(root))
+    return outlineTopK(*this, topK);
   if (auto einsum = dyn_cast<nn::EinsumOp>(root))
     return outlineEinsum(*this, einsum, end);
   if (auto quantize = dyn_cast<nn::DynamicQuantizeLinearOp>(root)) {
@@ -166,6 +170,17 @@ TensorView Outliner::storeTemporary(KernelScope &scope, Operation *op, const Ker
   return TensorView::contiguous(buffer, result.elementType, result.dims);
 }
 
+/// True if |view| is a whole buffer of |dims| in the model's order.
+static bool isWhole(const TensorView &view, ArrayRef<ShapeExpr> dims) {
+  return ArrayRef(view.baseDims) == dims &&
+         TensorView::contiguous(view.buffer, view.elementType, dims).indices == view.indices;
+}
+
+TensorView Outliner::storeWhole(Value value) {
+  const TensorView *view = findView(value);
+  return view && isWhole(*view, getDims(value)) ? *view : materialize(value);
+}
+
 void Outliner::returnValue(Value value, unsigned output) {
   auto direct = directOutputs.find(value);
   const TensorView *view = findView(value);
@@ -173,9 +188,7 @@ void Outliner::returnValue(Value value, unsigned output) {
       view->buffer.getDefiningOp<rt::OutputOp>().getIndex() == output)
     return;
   ShapeDims dims = getDims(value);
-  bool isWhole = view && TensorView::contiguous(view->buffer, view->elementType, dims).indices == view->indices &&
-                 view->baseDims == dims;
-  if (!isWhole) {
+  if (!view || !isWhole(*view, dims)) {
     // Seen through other indices: copied in the model's order, straight into the output where that is still free.
     view = &materialize(value);
     if (auto stored = view->buffer.getDefiningOp<rt::OutputOp>(); stored && stored.getIndex() == output)
@@ -312,9 +325,14 @@ void Outliner::finishKernel(KernelScope &scope, ArrayRef<ComputedValue> values, 
                             ShapeExpr flops, KernelBuilder::RootFactory makeRoot) {
   SmallVector<StoredResult> stored;
   std::vector<KernelResult> results;
-  for (const auto &[value, loops] : values) {
+  for (const auto &[value, loops, keepsDims] : values) {
     ShapeDims dims = getDims(value);
     auto inOrder = llvm::to_vector(llvm::seq<int64_t>(0, dims.size()));
+    if (keepsDims) {
+      results.push_back({elementTypeOf(value), dims, loops});
+      stored.push_back({inOrder, dims, dims, loops, identityIndex(dims.size(), getContext())});
+      continue;
+    }
     SmallVector<int64_t> wanted = plan.getStoredOrder(value);
     StoredResult result = orderResult(dims, loops, wanted.empty() ? inOrder : wanted);
     if (!llvm::all_of(result.walkedIndex, isStrided))

@@ -55,10 +55,15 @@ public:
   };
   std::optional<PackedConstant> getPackedConstant(mlir::Value value, bool transposed);
 
-  /// A value that a kernel computes, and the loop expression of each of its dimensions.
+  /// |value| in the model's order, in memory of its own dimensions.
+  TensorView storeWhole(mlir::Value value);
+
+  /// A value that a kernel computes, and the loop expression of each of its dimensions. With |keepsDims| its tensor in
+  /// the kernel has all these dimensions in the model's order, else those that loops walk as one are joined.
   struct ComputedValue {
     mlir::Value value;
     AffineIndex loops;
+    bool keepsDims = false;
   };
   /// Makes the kernel that |scope| holds and the dispatch that computes |values|, in the order of the root's results.
   void finishKernel(KernelScope &scope, llvm::ArrayRef<ComputedValue> values, llvm::ArrayRef<ShapeExpr> bounds,
@@ -205,6 +210,8 @@ void outlineProductSum(Outliner &outliner, mlir::Operation *root, mlir::Operatio
 void outlineRowwise(Outliner &outliner, mlir::Operation *root, mlir::Operation *end);
 void outlineReduce(Outliner &outliner, nn::ReduceOp root, mlir::Operation *end);
 void outlineScan(Outliner &outliner, nn::CumSumOp root, mlir::Operation *end);
+void outlineScatter(Outliner &outliner, mlir::Operation *root);
+void outlineTopK(Outliner &outliner, nn::TopKOp root);
 void outlineEinsum(Outliner &outliner, nn::EinsumOp root, mlir::Operation *end);
 void outlineQuantizationRange(Outliner &outliner, nn::DynamicQuantizeLinearOp root);
 void outlineAttention(Outliner &outliner, attn::SdpaOp root);

@@ -82,6 +82,41 @@ kernel.func @scan(%x: tensor<8x4xi64>) -> tensor<8x4xi64> {
   kernel.return %y : tensor<8x4xi64>
 }
 
+// CHECK-LABEL: kernel.func @scatter(
+kernel.func @scatter(%x: tensor<8x4xf32>, %ids: tensor<3xi64>, %u: tensor<3x4xf32>) -> tensor<8x4xf32> {
+  // CHECK: kernel.scatter bounds(#{{.*}}) ins(%{{.*}}, %{{.*}}, %{{.*}} : tensor<8x4xf32>, tensor<3xi64>, tensor<3x4xf32>)
+  // CHECK-SAME: num_parallel = 1 : i64, scattered_dims = array<i64: 0>, site = 0 : i64
+  %y = kernel.scatter bounds(affine_map<() -> (4, 3)>) ins(%x, %ids, %u : tensor<8x4xf32>, tensor<3xi64>, tensor<3x4xf32>)
+      attributes {indexing_maps = [affine_map<(j, i) -> (0, j)>, affine_map<(j, i) -> (i)>, affine_map<(j, i) -> (i, j)>,
+                                   affine_map<(j, i) -> (0, j)>],
+                  num_parallel = 1 : i64, scattered_dims = array<i64: 0>, site = 0 : i64} body {
+  ^bb0(%id: i64, %e: f32):
+    %exists = arith.constant true
+    kernel.yield %exists, %id, %e : i1, i64, f32
+  } combine {
+  ^bb0(%old: f32, %update: f32):
+    kernel.yield %update : f32
+  } : tensor<8x4xf32>
+  kernel.return %y : tensor<8x4xf32>
+}
+
+// CHECK-LABEL: kernel.func @top_k(
+kernel.func @top_k(%x: tensor<8x9xf32>) -> (tensor<8x4xf32>, tensor<8x4xi64>) {
+  // CHECK: kernel.top_k bounds(#{{.*}}) ins(%{{.*}} : tensor<8x9xf32>)
+  // CHECK: precedes
+  %v, %i = kernel.top_k bounds(affine_map<() -> (8, 9, 4)>) ins(%x : tensor<8x9xf32>)
+      attributes {indexing_maps = [affine_map<(p, i, r) -> (p, i)>, affine_map<(p, i, r) -> (p, r)>,
+                                   affine_map<(p, i, r) -> (p, r)>]} body {
+  ^bb0(%e: f32):
+    kernel.yield %e : f32
+  } precedes {
+  ^bb0(%a: f32, %b: f32):
+    %first = arith.cmpf ogt, %a, %b : f32
+    kernel.yield %first : i1
+  } : tensor<8x4xf32>, tensor<8x4xi64>
+  kernel.return %v, %i : tensor<8x4xf32>, tensor<8x4xi64>
+}
+
 // CHECK-LABEL: kernel.func @contract(
 // CHECK-SAME: attributes {kernel.config = #kernel.lowering_config<{row_tile = 8 : i64}>}
 kernel.func @contract(%x: tensor<?x8xf32> {kernel.dims = array<i64: 0>}, %w: tensor<2x8x16xf32>, %rows: index)

@@ -296,3 +296,60 @@ kernel.func @scans_columns(%x: tensor<?x64xf32> {kernel.dims = array<i64: 0>}, %
   } : tensor<?x64xf32>
   kernel.return %y : tensor<?x64xf32>
 }
+
+// -----
+
+// Rows that one index names: its check is a branch around a whole vector, which the combination changes in place.
+// CHECK-LABEL: func.func @scatters_rows
+// CHECK: vector.load %[[DATA:.*]][
+// CHECK: vector.store %{{.*}}, %[[RESULT:.*]][
+// CHECK: %[[ID:.*]] = memref.load %{{.*}} : memref<?xi64>
+// CHECK: %[[VALID:.*]] = arith.cmpi ult
+// CHECK: scf.if %[[VALID]]
+// CHECK:   %[[OLD:.*]] = vector.load %[[RESULT]]
+// CHECK:   %[[NEW:.*]] = arith.addf %[[OLD]]
+// CHECK:   vector.store %[[NEW]], %[[RESULT]]
+kernel.func @scatters_rows(%x: tensor<20x64xf32>, %ids: tensor<?xi64> {kernel.dims = array<i64: 0>},
+                           %u: tensor<?x64xf32> {kernel.dims = array<i64: 0>}, %n: index) -> tensor<20x64xf32> {
+  %y = kernel.scatter sizes(%n) bounds(affine_map<()[s0] -> (64, s0)>)
+      ins(%x, %ids, %u : tensor<20x64xf32>, tensor<?xi64>, tensor<?x64xf32>)
+      attributes {indexing_maps = [affine_map<(j, i)[s0] -> (0, j)>, affine_map<(j, i)[s0] -> (i)>,
+                                   affine_map<(j, i)[s0] -> (i, j)>, affine_map<(j, i)[s0] -> (0, j)>],
+                  num_parallel = 1 : i64, scattered_dims = array<i64: 0>, site = 0 : i64} body {
+  ^bb0(%id: i64, %e: f32):
+    %exists = arith.constant true
+    kernel.yield %exists, %id, %e : i1, i64, f32
+  } combine {
+  ^bb0(%old: f32, %update: f32):
+    %r = arith.addf %old, %update : f32
+    kernel.yield %r : f32
+  } : tensor<20x64xf32>
+  kernel.return %y : tensor<20x64xf32>
+}
+
+// -----
+
+// The ranks so far are compared from the last one on, and moved while the element comes first.
+// CHECK-LABEL: func.func @ranks_a_row
+// CHECK: scf.for
+// CHECK:   scf.for {{.*}} iter_args(%[[COUNT:.*]] = %{{.*}}) -> (index)
+// CHECK:   %[[FULL:.*]] = arith.cmpi eq, %[[COUNT]]
+// CHECK:   scf.if %[[FULL]] -> (i1)
+// CHECK:   scf.while
+// CHECK:     scf.condition
+// CHECK:   memref.store
+// CHECK:   memref.store
+kernel.func @ranks_a_row(%x: tensor<?x40xf32> {kernel.dims = array<i64: 0>}, %n: index)
+    -> (tensor<?x4xf32> {kernel.dims = array<i64: 0>}, tensor<?x4xi64> {kernel.dims = array<i64: 0>}) {
+  %v, %i = kernel.top_k sizes(%n) bounds(affine_map<()[s0] -> (s0, 40, 4)>) ins(%x : tensor<?x40xf32>)
+      attributes {indexing_maps = [affine_map<(p, i, r)[s0] -> (p, i)>, affine_map<(p, i, r)[s0] -> (p, r)>,
+                                   affine_map<(p, i, r)[s0] -> (p, r)>]} body {
+  ^bb0(%e: f32):
+    kernel.yield %e : f32
+  } precedes {
+  ^bb0(%a: f32, %b: f32):
+    %first = arith.cmpf ogt, %a, %b : f32
+    kernel.yield %first : i1
+  } : tensor<?x4xf32>, tensor<?x4xi64>
+  kernel.return %v, %i : tensor<?x4xf32>, tensor<?x4xi64>
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Tensors of the interpreter: elements as doubles and 64-bit integers, whatever their type.
+
+#include <algorithm>
+#include <cstring>
+
+#include "tests/conformance/kernel_interpreter.h"
+
+using namespace mlir;
+
+namespace heddle::conformance {
+
+host_tensor::host_tensor(Type type, std::vector<int64_t> dims) : type(type), dims(std::move(dims)) {
+  bytes.resize(size() * element_bytes());
+}
+
+int64_t host_tensor::size() const {
+  int64_t product = 1;
+  for (int64_t dim : dims)
+    product *= dim;
+  return product;
+}
+
+size_t host_tensor::element_bytes() const { return std::max(1u, type.getIntOrFloatBitWidth() / 8); }
+
+double host_tensor::get_float(int64_t i) const {
+  if (type.isF64()) {
+    double value;
+    std::memcpy(&value, &bytes[i * 8], 8);
+    return value;
+  }
+  float value;
+  std::memcpy(&value, &bytes[i * 4], 4);
+  return value;
+}
+
+void host_tensor::set_float(int64_t i, double value) {
+  if (type.isF64()) {
+    std::memcpy(&bytes[i * 8], &value, 8);
+    return;
+  }
+  float narrow = static_cast<float>(value);
+  std::memcpy(&bytes[i * 4], &narrow, 4);
+}
+
+int64_t host_tensor::get_int(int64_t i) const {
+  int64_t value = 0;
+  std::memcpy(&value, &bytes[i * element_bytes()], element_bytes());
+  if (type.isInteger(1))
+    return value != 0;
+  return llvm::SignExtend64(value, type.getIntOrFloatBitWidth());
+}
+
+void host_tensor::set_int(int64_t i, int64_t value) {
+  std::memcpy(&bytes[i * element_bytes()], &value, element_bytes());
+}
+
+static std::vector<int64_t> dims_of(RankedTensorType type, ArrayRef<int64_t> numbers,
+                                    const std::vector<int64_t> &sizes) {
+  std::vector<int64_t> dims;
+  for (int64_t i = 0; i < type.getRank(); ++i)
+    dims.push_back(type.isDynamicDim(i) ? sizes[numbers[type.getDynamicDimIndex(i)]] : type.getDimSize(i));
+  return dims;
+}
+
+std::vector<int64_t> result_dims(kernel::FuncOp func, unsigned i, const std::vector<int64_t> &sizes) {
+  return dims_of(cast<RankedTensorType>(func.getResultTypes()[i]), func.getResultDims(i), sizes);
+}
+
+std::vector<int64_t> input_dims(kernel::FuncOp func, unsigned i, const std::vector<int64_t> &sizes) {
+  return dims_of(cast<RankedTensorType>(func.getArgumentTypes()[i]), func.getInputDims(i), sizes);
+}
+
+} // namespace heddle::conformance
