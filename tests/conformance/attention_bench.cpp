@@ -30,18 +30,15 @@ class workload {
 public:
   /// |kept|: how many keys a padding mask keeps, where there is one.
   workload(const std::string &target, const std::string &mask, const std::vector<int64_t> &sizes, int64_t kept = -1)
+      : workload(target, make_text(mask, kept), sizes, kept) {}
+
+  workload(const std::string &target, const attention_text &text, const std::vector<int64_t> &sizes, int64_t kept = -1)
       : sizes_(sizes) {
-    attention_text text{.key_heads = kHeads, .head_size = kHeadSize, .value_size = kHeadSize, .mask = mask};
-    text.fully_masked = "zero";
-    if (kept >= 0) {
-      text.captures = {{"tensor<?x?xi64>", "0, 2", "b, n", "i64"}};
-      text.score = kPaddingScore;
-    }
     module_ = kernel_module::compile(text.build(), target);
     auto inputs = random_inputs(module_->func("attention"), sizes_, 1);
     for (int64_t i = 0; kept >= 0 && i < inputs[3].size(); ++i)
       inputs[3].set_int(i, i % sizes[2] < kept);
-    inputs.emplace_back(inputs[0].type, std::vector<int64_t>{sizes[0], sizes[1], kHeads, kHeadSize});
+    inputs.emplace_back(inputs[0].type, result_dims(module_->func("attention"), 0, sizes));
     for (const host_tensor &tensor : inputs) {
       buffers_.push_back(std::make_unique<guarded_buffer>(tensor.bytes.size()));
       std::copy(tensor.bytes.begin(), tensor.bytes.end(), buffers_.back()->data());
@@ -64,6 +61,16 @@ public:
   double best_seconds() const { return std::accumulate(best_.begin(), best_.end(), 0.0); }
 
 private:
+  static attention_text make_text(const std::string &mask, int64_t kept) {
+    attention_text text{.key_heads = kHeads, .head_size = kHeadSize, .value_size = kHeadSize, .mask = mask};
+    text.fully_masked = "zero";
+    if (kept >= 0) {
+      text.captures = {{"tensor<?x?xi64>", "0, 2", "b, n", "i64"}};
+      text.score = kPaddingScore;
+    }
+    return text;
+  }
+
   std::vector<int64_t> sizes_;
   std::unique_ptr<kernel_module> module_;
   std::vector<std::unique_ptr<guarded_buffer>> buffers_;
@@ -99,6 +106,25 @@ void measure(const std::string &target, int64_t batch, int64_t queries, int64_t 
       padded.best_seconds() / seconds, empty.best_seconds() / seconds);
 }
 
+/// One step of a decoder: |rows| queries, keys in parts whose states are merged. |caches|: how many sequences take
+/// turns; with one, its keys and values stay in the cache.
+void measure_step(const std::string &target, int64_t rows, int64_t keys, int64_t caches) {
+  attention_text text{.key_heads = kHeads, .head_size = kHeadSize, .value_size = kHeadSize};
+  const std::vector<int64_t> sizes = {1, rows, keys, (keys + 255) / 256};
+  std::vector<std::unique_ptr<workload>> gives;
+  text.parts = attention_text::parts_use::gives;
+  for (int64_t i = 0; i < caches; ++i)
+    gives.push_back(std::make_unique<workload>(target, text, sizes));
+  text.parts = attention_text::parts_use::takes;
+  workload takes(target, text, sizes);
+  for (int64_t i = 0; i < 200; ++i)
+    gives[i % caches]->run(), takes.run();
+  double states = gives.front()->best_seconds(), merging = takes.best_seconds();
+  std::printf("%-13s %ld x %4ld by parts, %s: %7.1f us, %5.1f GB/s of keys and values; merging %.1f us\n",
+              target.c_str(), rows, keys, caches == 1 ? "cached" : "from memory", states * 1e6,
+              2.0 * kHeads * keys * kHeadSize * sizeof(float) / states * 1e-9, merging * 1e6);
+}
+
 } // namespace
 } // namespace heddle::conformance
 
@@ -107,9 +133,12 @@ int main(int argc, char **argv) {
   std::vector<std::string> targets(argv + 1, argv + argc);
   if (targets.empty())
     targets = runnable_targets();
-  for (const std::string &target : targets)
+  for (const std::string &target : targets) {
     for (auto [batch, queries, keys] :
          {std::tuple(1, 128, 128), {8, 128, 128}, {1, 512, 512}, {1, 2048, 2048}, {1, 1, 2048}})
       measure(target, batch, queries, keys);
+    for (auto [rows, caches] : {std::pair(1, 1), {1, 8}, {4, 1}, {8, 1}})
+      measure_step(target, rows, 2048, caches);
+  }
   return 0;
 }

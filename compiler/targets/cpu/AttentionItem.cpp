@@ -196,7 +196,7 @@ Value AttentionItem::isAtLeast(Value group, GroupClass expected) {
   return b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::OGE, found, real(double(expected)));
 }
 
-Value AttentionItem::packBlock(const KeyBlock &block, bool all) {
+Value AttentionItem::packBlock(const KeyBlock &block, bool all, Value packsKeys) {
   Value groups = b.create<arith::CeilDivUIOp>(loc, block.length, emitter.index(kKeyGroup));
   Value none = b.create<arith::ConstantIntOp>(loc, 0, 1);
   SmallVector<Value> any =
@@ -209,17 +209,23 @@ Value AttentionItem::packBlock(const KeyBlock &block, bool all) {
           storeFloat(real(double(GroupClass::Seen)), shape.groups, group);
         else
           seen = classifyGroup(group, low, high);
-        emitter.ifThen(seen, [&] { packGroup(block, start, count); });
+        emitter.ifThen(seen, [&] { packGroup(block, start, count, packsKeys); });
         return SmallVector<Value>{b.create<arith::OrIOp>(loc, found.front(), seen)};
       });
   return any.front();
 }
 
-void AttentionItem::packGroup(const KeyBlock &block, Value start, Value count) {
+void AttentionItem::packGroup(const KeyBlock &block, Value start, Value count, Value packsKeys) {
   Value end = emitter.add(block.begin, block.length);
-  emitter.forLoop(start, emitter.add(start, count), kLanes, [&](Value key) {
-    packer.pack(panelAddress(key), emitter.add(block.begin, key), end, /*columnsAreWhole=*/false);
-  });
+  auto packKeys = [&] {
+    emitter.forLoop(start, emitter.add(start, count), kLanes, [&](Value key) {
+      packer.pack(panelAddress(key), emitter.add(block.begin, key), end, /*columnsAreWhole=*/false);
+    });
+  };
+  if (packsKeys)
+    emitter.ifThen(packsKeys, packKeys);
+  else
+    packKeys();
   loops[Loops::Key] = loops[Loops::HeadSize] = Value();
   if (!shape.copyValue)
     return;
@@ -234,6 +240,14 @@ void AttentionItem::packGroup(const KeyBlock &block, Value start, Value count) {
         });
   });
   loops[Loops::Key] = loops[Loops::ValueSize] = Value();
+}
+
+Value AttentionItem::keyAddress(Value key) {
+  loops[Loops::Key] = key;
+  loops[Loops::HeadSize] = Value();
+  Value address = emitter.address(plan.getInput(1), loops);
+  loops[Loops::Key] = Value();
+  return address;
 }
 
 Value AttentionItem::valueMemory() { return shape.copyValue ? emitter.scratch : emitter.getBinding(plan.bindings[2]); }

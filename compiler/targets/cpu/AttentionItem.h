@@ -90,12 +90,15 @@ public:
   void forBlocks(mlir::Value end, llvm::function_ref<void(mlir::Value begin)> body);
   KeyBlock getBlock(mlir::Value begin);
   /// Packs the groups of |block| that any row of the item may see (or all of them) and notes their class. Returns
-  /// whether there is one.
-  mlir::Value packBlock(const KeyBlock &block, bool all);
+  /// whether there is one. Keys themselves are packed where |packsKeys| (i1; null: always) holds.
+  mlir::Value packBlock(const KeyBlock &block, bool all, mlir::Value packsKeys = nullptr);
   /// Is group |group| of the packed block of class |expected| or a later one?
   mlir::Value isAtLeast(mlir::Value group, GroupClass expected);
   /// Element number of (d = 0, lane 0) of the panel of the block's keys |key| to |key| + 15.
   mlir::Value panelAddress(mlir::Value key) { return emitter.mul(key, packer.paddedDepth()); }
+  /// Memory of the keys as they are, and element number of (key |key|, d = 0) in it.
+  mlir::Value keyMemory() { return emitter.getBinding(plan.bindings[1]); }
+  mlir::Value keyAddress(mlir::Value key);
   /// Memory of the values, element number of (first key of |block|, column 0) in it, and the step to the next key.
   mlir::Value valueMemory();
   mlir::Value valueAddress(const KeyBlock &block);
@@ -122,7 +125,7 @@ private:
   /// Stores the class of group |group|, keys |keyLow| to |keyHigh|; returns whether any row may see one of them.
   mlir::Value classifyGroup(mlir::Value group, mlir::Value keyLow, mlir::Value keyHigh);
   mlir::Value scanGroup(mlir::Value keyLow, mlir::Value keyHigh);
-  void packGroup(const KeyBlock &block, mlir::Value start, mlir::Value count);
+  void packGroup(const KeyBlock &block, mlir::Value start, mlir::Value count, mlir::Value packsKeys);
 
   PanelPacker packer;
   mlir::Value rowBegin, rowCount; // queries of the item

@@ -112,6 +112,10 @@ LogicalResult KernelPlan::planAttention() {
   std::optional<int64_t> rows = nest.bounds[Loops::Row].getConstant();
   int64_t rowsPerItem = attention.heads * (rows ? std::min(*rows, attention.blockQ) : attention.blockQ);
   items.workPerItem = (depth + width) * keys * rowsPerItem;
+  const Access &key = nest.accesses[1];
+  attention.readsKeys = op.getGivesParts() && nest.bounds[Loops::HeadSize].getConstant() &&
+                        !key.isIrregularIn(Loops::HeadSize) &&
+                        getLaneStride(key, Loops::HeadSize, kLanes) == LaneStride::Unit;
   attention.valueWidth = width.ceilDiv(kLanes) * kLanes;
   constexpr int64_t kFloatBytes = 4;
   items.scratchBytes = layOutAttention(depth.ceilDiv(kLanes) * kLanes) * kFloatBytes;

@@ -17,6 +17,8 @@ struct AttentionPass {
   bool skipsZeroWeights = false;
   /// Writes weights by the final maximum and sum instead of adding values.
   bool writesWeights = false;
+  /// The block's keys are not packed.
+  bool readsKeys = false;
 };
 
 class AttentionTile {
@@ -37,6 +39,10 @@ private:
   void emitGroup(const KeyBlock &block, mlir::Value start, mlir::Value full);
   void fillGroup(mlir::Value start);
   llvm::SmallVector<mlir::Value> emitDots(mlir::Value start);
+  llvm::SmallVector<mlir::Value> emitDotsOfKeys(const KeyBlock &block, mlir::Value start);
+  /// Products of all rows with the block's keys |key| to |key| + 15; those that don't exist count as the last one where
+  /// |clamps|.
+  llvm::SmallVector<mlir::Value> emitDotsOfVector(const KeyBlock &block, mlir::Value key, bool clamps);
   void emitScores(const KeyBlock &block, mlir::Value start, mlir::Value full);
   void storeScores(const KeyBlock &block, mlir::Value start, llvm::ArrayRef<mlir::Value> dots, bool masked);
   /// The score of |row| at the block's keys |key| to |key| + 15; -infinity where |masked| hides it.

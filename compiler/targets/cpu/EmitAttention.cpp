@@ -38,7 +38,7 @@ public:
       item.copyQueries();
     forRows([&](Value slot) { item.resetRow(slot); });
     if (item.op.getGivesParts()) {
-      emitBlock(emitter.mul(lastDigit, emitter.index(shape.blockKv)), AttentionPass(), /*all=*/false);
+      emitPart(emitter.mul(lastDigit, emitter.index(shape.blockKv)));
       forRows([&](Value slot) { item.storePart(slot, lastDigit); });
       return item.status;
     }
@@ -88,6 +88,29 @@ private:
     else
       emitter.ifThen(any, emitTiles);
     return any;
+  }
+
+  /// Takes all rows through the keys of a part.
+  void emitPart(Value begin) {
+    if (!shape.readsKeys) {
+      emitBlock(begin, AttentionPass(), /*all=*/false);
+      return;
+    }
+    // A single tile of rows takes the keys as they are; the bits are the same.
+    KeyBlock block = item.getBlock(begin);
+    Value isTile = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ule, item.rows, emitter.index(shape.rowTile));
+    Value any = item.packBlock(block, /*all=*/false, isFalse(isTile));
+    AttentionPass asTheyAre;
+    asTheyAre.readsKeys = true;
+    auto emitFew = [&] {
+      emitSwitch(emitter, item.rows, llvm::to_vector(llvm::seq<int64_t>(1, shape.rowTile + 1)),
+                 [&](int64_t rows) { AttentionTile(item, asTheyAre).emit(nought, rows, block); });
+    };
+    auto emitMany = [&] {
+      forRowTiles(emitter, getTiles(), nought, item.rows,
+                  [&](Value slot, int64_t rows) { AttentionTile(item, AttentionPass()).emit(slot, rows, block); });
+    };
+    emitter.ifThen(any, [&] { emitter.ifThen(isTile, emitFew, emitMany); });
   }
 
   /// Merges the states of all parts, or goes through the keys where there are none. Returns whether any key may be

@@ -56,6 +56,9 @@ struct AttentionPlan {
   /// The query is copied to scratch first, because its address isn't linear in the head size; the value, because its
   /// head size isn't of unit stride.
   bool copyQuery = false, copyValue = false;
+  /// Items of a single tile of rows take the keys as they lie and transpose them in registers: nothing would read
+  /// packed ones twice. Only kernels for few rows have code for it.
+  bool readsKeys = false;
   /// Places in scratch, in floats: packed keys, copied values and queries, a tile's scores, and per row of the item
   /// the output so far, the greatest score, the sum of weights and what becomes of the row; per row of a tile the
   /// factors by which what came before and what a block adds join, the block's maximum, and 16 partial sums; per group

@@ -45,8 +45,8 @@ void PanelPacker::packByColumns(Value target, Value first, Value columns, bool c
   emitter.ifThen(isWhole, [&] { copy(nullptr); }, [&] { copy(emitter.maskBelow(columns)); });
 }
 
-/// The transpose of 16 vectors: at distance 8, 4, 2, 1 the off-diagonal blocks change places.
-static SmallVector<Value> buildTranspose(KernelEmitter &emitter, SmallVector<Value> rows) {
+SmallVector<Value> buildTranspose(KernelEmitter &emitter, SmallVector<Value> rows) {
+  // At distance 8, 4, 2, 1 the off-diagonal blocks change places.
   for (int64_t distance = kLanes / 2; distance >= 1; distance /= 2) {
     SmallVector<int64_t> low, high;
     for (int64_t lane = 0; lane < kLanes; ++lane) {

@@ -10,6 +10,9 @@
 
 namespace heddle::cpu {
 
+/// The transpose of 16 vectors.
+llvm::SmallVector<mlir::Value> buildTranspose(KernelEmitter &emitter, llvm::SmallVector<mlir::Value> rows);
+
 class PanelPacker {
 public:
   /// |loops|: indices of the other loops that root input |input| walks; those of |columnLoop| and |depthLoop| are set
