@@ -229,20 +229,27 @@ Type AttentionForm::scoreType() const {
   return type.isF64() ? type : Float32Type::get(type.getContext());
 }
 
-/// Makes f32 of all halves.
-void AttentionForm::widenInputs() {
-  if (!resultType)
-    resultType = getElementTypeOrSelf(query.tensor.getType());
-  auto widen = [&](Value &tensor) {
-    if (Type type = getElementTypeOrSelf(tensor.getType()); type.isF16() || type.isBF16())
-      tensor = node.createValue<nn::CastOp>(tensor, Float32Type::get(type.getContext()));
+/// The same with f32 for all halves.
+AttentionForm AttentionForm::widen() const {
+  AttentionForm wide = *this;
+  // A mask that is added is there twice.
+  llvm::DenseMap<Value, Value> casts;
+  auto visit = [&](Value &tensor) {
+    Type type = getElementTypeOrSelf(tensor.getType());
+    if (!type.isF16() && !type.isBF16())
+      return;
+    Value &cast = casts[tensor];
+    if (!cast)
+      cast = node.createValue<nn::CastOp>(tensor, Float32Type::get(type.getContext()));
+    tensor = cast;
   };
-  for (Heads *heads : {&query, &key, &value})
-    widen(heads->tensor);
-  for (Capture &bias : biases)
-    widen(bias.tensor);
-  for (KeyMask &mask : masks)
-    widen(mask.capture.tensor);
+  for (Heads *heads : {&wide.query, &wide.key, &wide.value})
+    visit(heads->tensor);
+  for (Capture &bias : wide.biases)
+    visit(bias.tensor);
+  for (KeyMask &mask : wide.masks)
+    visit(mask.capture.tensor);
+  return wide;
 }
 
 /// The masks that may be skipped by: all that a fill doesn't merely dampen.
@@ -250,7 +257,7 @@ llvm::SmallVector<KeyMask> AttentionForm::getSkipped() const {
   return maskFill && *maskFill > kMaskFill ? llvm::SmallVector<KeyMask>() : masks;
 }
 
-attn::SdpaOp AttentionForm::createOp(llvm::ArrayRef<KeyMask> skipped) {
+attn::SdpaOp AttentionForm::createOp(llvm::ArrayRef<KeyMask> skipped) const {
   OpBuilder &builder = node.getBuilder();
   MLIRContext *context = builder.getContext();
   llvm::SmallVector<Value> scoreCaptures, maskCaptures;
@@ -290,23 +297,23 @@ attn::SdpaOp AttentionForm::createOp(llvm::ArrayRef<KeyMask> skipped) {
       attn::FullyMaskedAttr::get(context, rule));
 }
 
-FailureOr<AttentionForm::Result> AttentionForm::build() {
+FailureOr<AttentionForm::Result> AttentionForm::build() const {
   if (node.hasFailed())
     return failure();
-  widenInputs();
-  llvm::SmallVector<KeyMask> skipped = getSkipped();
+  AttentionForm wide = widen();
   if (node.hasFailed())
     return failure();
-  attn::SdpaOp op = createOp(skipped);
-  writeScore(*this, op, scoreType());
-  writeMask(*this, op, skipped);
+  llvm::SmallVector<KeyMask> skipped = wide.getSkipped();
+  attn::SdpaOp op = wide.createOp(skipped);
+  writeScore(wide, op, wide.scoreType());
+  writeMask(wide, op, skipped);
   if (failed(verify(op))) {
     op.erase();
     return failure();
   }
+  Type type = getElementTypeOrSelf(query.tensor.getType());
   auto round = [&](Value tensor) {
-    bool isRounded = getElementTypeOrSelf(tensor.getType()) == resultType;
-    return isRounded ? tensor : node.createValue<nn::CastOp>(tensor, resultType);
+    return getElementTypeOrSelf(tensor.getType()) == type ? tensor : node.createValue<nn::CastOp>(tensor, type);
   };
   Result result{{round(op.getOutput()), query.count, value.size, query.isBnsd}, {}, op.getLse()};
   if (wantsWeights)

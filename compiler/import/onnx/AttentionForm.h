@@ -85,22 +85,21 @@ struct AttentionForm {
     mlir::Value lse;     ///< null unless wanted
   };
   /// Half precision is computed in f32, and the results are rounded.
-  mlir::FailureOr<Result> build();
+  mlir::FailureOr<Result> build() const;
   /// Scores (b, n, q, kv) as plain ops, for who asks for them: of |stage| 0 scaled, 1 bent too, 2 with all that is
   /// added.
-  mlir::Value buildScores(int64_t stage);
+  mlir::Value buildScores(int64_t stage) const;
 
 private:
   bool hasPositions() const { return isCausal || left >= 0 || right >= 0; }
   bool hasFills() const { return maskFill || causalFill; }
   mlir::Type scoreType() const;
-  void widenInputs();
+  AttentionForm widen() const;
   llvm::SmallVector<KeyMask> getSkipped() const;
-  attn::SdpaOp createOp(llvm::ArrayRef<KeyMask> skipped);
-  mlir::Value addHidden(mlir::Value scores);
+  attn::SdpaOp createOp(llvm::ArrayRef<KeyMask> skipped) const;
+  mlir::Value addHidden(mlir::Value scores) const;
 
   NodeContext &node;
-  mlir::Type resultType; ///< the query's as the model has it
 };
 
 } // namespace heddle::importer

@@ -110,7 +110,7 @@ static Value repeatKeys(NodeContext &node, const Heads &key, int64_t groupSize) 
 }
 
 /// Adds what hides keys: the fills, or -inf where keys aren't there at all.
-Value AttentionForm::addHidden(Value scores) {
+Value AttentionForm::addHidden(Value scores) const {
   TermWriter writer(node, *this);
   Type type = scoreType();
   Value byMask, zero = node.createScalar(type, 0);
@@ -128,12 +128,13 @@ Value AttentionForm::addHidden(Value scores) {
   return fill ? writer.binary(nn::BinaryKind::Add, scores, fill) : scores;
 }
 
-Value AttentionForm::buildScores(int64_t stage) {
+Value AttentionForm::buildScores(int64_t stage) const {
   if (node.hasFailed())
     return {};
-  widenInputs();
-  TermWriter writer(node, *this);
-  Value scores = node.createValue<nn::MatMulOp>(toBnsd(node, query), repeatKeys(node, key, query.count / key.count));
+  AttentionForm wide = widen();
+  TermWriter writer(node, wide);
+  Value keys = repeatKeys(node, wide.key, query.count / key.count);
+  Value scores = node.createValue<nn::MatMulOp>(toBnsd(node, wide.query), keys);
   scores = writer.binary(nn::BinaryKind::Mul, scores, node.createScalar(scoreType(), scale));
   if (stage >= 1 && softcap != 0) {
     Value cap = node.createScalar(scoreType(), softcap);
@@ -141,11 +142,12 @@ Value AttentionForm::buildScores(int64_t stage) {
     scores = writer.binary(nn::BinaryKind::Mul, node.createValue<nn::UnaryOp>(nn::UnaryKind::Tanh, bent), cap);
   }
   if (stage >= 2) {
-    for (const Capture &bias : biases)
+    for (const Capture &bias : wide.biases)
       scores = writer.binary(nn::BinaryKind::Add, scores, writer.spread(bias));
-    scores = addHidden(scores);
+    scores = wide.addHidden(scores);
   }
-  return resultType == scoreType() ? scores : node.createValue<nn::CastOp>(scores, resultType);
+  Type type = getElementTypeOrSelf(query.tensor.getType());
+  return type == scoreType() ? scores : node.createValue<nn::CastOp>(scores, type);
 }
 
 } // namespace heddle::importer
