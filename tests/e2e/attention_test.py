@@ -4,11 +4,12 @@ grouped heads, masks of all ranks and types, soft caps, pasts, external caches, 
 of their stages and probabilities as outputs.
 
 Tolerance: 1e-4 relative, 1e-5 absolute, for sums of f32 in another order. In half precision all is computed in f32 from
-the given halves, so that rounding the result is the only difference: half a unit of f16 in the last place.
+the given halves, so that rounding the result is the only difference: half a unit in the last place of f16 or bf16.
 """
 
 import unittest
 
+import ml_dtypes
 import numpy as np
 import onnx
 from onnx import TensorProto, helper
@@ -21,7 +22,8 @@ COUNT = 24
 NAMES = ("q", "k", "v", "mask", "past_key", "past_value", "length")
 # What output qk_matmul_output is, by mode.
 STAGES = ("scaled", "capped", "biased", "weights")
-TYPES = {np.dtype(np.float32): TensorProto.FLOAT, np.dtype(np.float16): TensorProto.FLOAT16, np.dtype(np.int64): TensorProto.INT64,
+TYPES = {np.dtype(np.float32): TensorProto.FLOAT, np.dtype(np.float16): TensorProto.FLOAT16,
+         np.dtype(ml_dtypes.bfloat16): TensorProto.BFLOAT16, np.dtype(np.int64): TensorProto.INT64,
          np.dtype(np.bool_): TensorProto.BOOL}
 
 
@@ -94,7 +96,7 @@ class Draw:
             if self.opset >= 25 and self.chance(0.5):
                 self.attributes[name] = int(random.integers(0, 5))
         self.mode = int(np.random.default_rng([seed, 1]).integers(4))
-        self.float = np.random.default_rng([seed, 2]).choice([np.float32, np.float32, np.float16])
+        self.float = np.random.default_rng([seed, 2]).choice([np.float32, np.float32, np.float16, ml_dtypes.bfloat16])
         self.add_tensors(int(random.choice([3, 8, 20])), int(random.choice([5, 8])))
         if self.chance(0.75):
             self.add_mask()
@@ -155,17 +157,19 @@ class AttentionTest(case.ArtifactTestCase):
         for seed in range(COUNT):
             draw = Draw(seed)
             outputs = ["y", "present_key", "present_value", STAGES[draw.mode]][:4 if draw.chance(0.5) else 3]
-            with self.subTest(seed=seed, type=draw.float.__name__, opset=draw.opset, attributes=draw.attributes, inputs=draw.dims):
+            with self.subTest(seed=seed, type=draw.float.__name__, opset=draw.opset, attributes=draw.attributes,
+                              inputs=draw.dims):
                 draw.save(model, outputs)
                 compiled = command.attempt("compile", model, "-o", artifact)
                 self.assertEqual(compiled.returncode, 0, compiled.stderr)
                 with heddle.Program(artifact) as program:
                     actual = program.run(draw.feeds)
                 *expected, stages = evaluate(draw.feeds, draw.attributes, draw.opset, draw.query_heads, draw.key_heads)
-                rtol = 1e-4 if draw.float == np.float32 else 6e-4
+                rtol = {np.float32: 1e-4, np.float16: 6e-4, ml_dtypes.bfloat16: 5e-3}[draw.float]
                 for name, values in zip(outputs, [*expected, stages[draw.mode]]):
                     self.assertEqual(actual[name].dtype, draw.float)
-                    np.testing.assert_allclose(actual[name], values, rtol=rtol, atol=1e-5, err_msg=name)
+                    np.testing.assert_allclose(actual[name].astype(np.float64), values, rtol=rtol, atol=1e-5,
+                                               err_msg=name)
 
 
 if __name__ == "__main__":

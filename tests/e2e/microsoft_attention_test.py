@@ -358,7 +358,8 @@ class MicrosoftAttentionTest(case.ArtifactTestCase):
             draw.outputs = ["y"]
             for name, values in {"query": 0.5, "key": 2.0, "value": 1.0}.items():
                 shape = (2, 4, {"query": 64}.get(name, 32))
-                draw.feeds[name] = np.random.default_rng(3).standard_normal(shape).astype(np.float32) * np.float32(values)
+                numbers = np.random.default_rng(3).standard_normal(shape) * values
+                draw.feeds[name] = numbers.astype(np.float32)
                 draw.dims[name] = list(shape)
             for name in ("past_key", "past_value", "attention_bias", "head_sink", "position_ids"):
                 draw.feeds.pop(name, None), draw.dims.pop(name, None)
