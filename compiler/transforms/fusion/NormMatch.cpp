@@ -165,6 +165,23 @@ bool isEpsilon(double epsilon) {
   return epsilon >= 0 && std::isfinite(static_cast<float>(epsilon)) && static_cast<float>(epsilon) == epsilon;
 }
 
+/// Takes |variance| as mean(x^2) - mean(x)^2 into |result|, as ONNX defines it and Flax computes it, there with 0 as
+/// its least. The op computes it from differences, which keep the digits that this one loses far from zero.
+bool matchDifference(Value variance, Deviation &result) {
+  BinaryOp least = getBinary(variance, BinaryKind::Max);
+  std::optional<NumberOperand> parts = least ? matchNumberOperand(least) : std::nullopt;
+  BinaryOp difference = getBinary(parts && parts->number == 0 ? parts->tensor : variance, BinaryKind::Sub);
+  std::optional<Mean> mean = difference ? matchMean(difference.getLhs(), result.types) : std::nullopt;
+  Value average = mean ? matchSquare(stripCasts(difference.getRhs(), &result.types)) : Value();
+  Value squared = mean && !mean->isOfSquares ? matchSquare(mean->value) : mean ? mean->value : Value();
+  if (!average || !squared || !areTrailing(mean->axes, typeOf(squared).getRank()) || !isEpsilon(result.epsilon))
+    return false;
+  result.input = stripExactCasts(stripCasts(squared, &result.types));
+  result.axes = mean->axes;
+  result.isCentred = result.isMean(average);
+  return result.isCentred;
+}
+
 std::optional<Deviation> matchDeviation(Operation *op) {
   // 1. Roots are rare; roots of a mean of squares, plus a number, even more so.
   std::optional<std::pair<Value, int>> root = matchRoot(op);
@@ -174,6 +191,10 @@ std::optional<Deviation> matchDeviation(Operation *op) {
   result.value = op->getResult(0);
   result.exponent = root->second;
   Value variance = takeEpsilon(stripCasts(root->first, &result.types), result.epsilon);
+  size_t known = result.types.size();
+  if (matchDifference(variance, result))
+    return result;
+  result.types.truncate(known);
   std::optional<Mean> mean = matchMean(variance, result.types);
   if (!mean)
     return std::nullopt;
@@ -187,7 +208,7 @@ std::optional<Deviation> matchDeviation(Operation *op) {
 
   // 3. Of differences to a mean along the same axes, or of the input itself.
   squared = stripCasts(squared, &result.types);
-  size_t known = result.types.size();
+  known = result.types.size();
   if (BinaryOp difference = getBinary(squared, BinaryKind::Sub)) {
     result.input = stripExactCasts(difference.getLhs());
     result.isCentred = result.isMean(difference.getRhs());

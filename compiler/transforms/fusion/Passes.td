@@ -83,7 +83,8 @@ def RaiseNormsPass : Pass<"nn-raise-norms", "::mlir::ModuleOp"> {
     Anchored on the square root, inverted or not, of a mean of squares plus a number. What was squared is the input, or
     its difference to its mean along the same, last axes; it must be a factor of a product in which the root divides.
     Products are compared as sets of factors, so order, grouping and the place of the scale don't matter. Means may be
-    sums over a known number of elements, and TensorFlow's `x * s + (bias - mean * s)` is understood too.
+    sums over a known number of elements, a variance may be written as `mean(x^2) - mean(x)^2`, and TensorFlow's
+    `x * s + (bias - mean * s)` is understood too.
 
         %mean = nn.reduce mean %x axes [2] {keepdims} : (tensor<?x?x8xf32>) -> tensor<?x?x1xf32>
         %d = nn.binary sub %x, %mean : (tensor<?x?x8xf32>, tensor<?x?x1xf32>) -> tensor<?x?x8xf32>

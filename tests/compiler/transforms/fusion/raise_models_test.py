@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Exports of Transformer families: every attention is raised, its form is right, and torch's outputs still come out."""
+"""Exports of Transformer families: every attention, norm and GELU is raised, attention's form is right, and torch's
+outputs still come out."""
 
 import os
 import pathlib
@@ -53,7 +54,7 @@ class RaiseModelsTest(unittest.TestCase):
                  if path.parent.name.split(".")[0] in FAMILIES and not path.parent.name.endswith("sdpa23")]
         return found or missing(f"no models in {SHARED / 'models'}")
 
-    def test_no_attention_is_missed(self):
+    def test_no_attention_norm_or_gelu_is_missed(self):
         seen = set()
         with tempfile.TemporaryDirectory() as folder:
             for model in self.models():
@@ -69,6 +70,8 @@ class RaiseModelsTest(unittest.TestCase):
                     self.assertEqual(len(entries), count)
                     self.assertEqual({(int(n), int(g)) for n, g, _ in entries}, {(heads, kv_heads)})
                     self.assertLessEqual({mask for _, _, mask in entries}, masks)
+                    for part in ("nn.reduce mean", "nn.unary sqrt", "nn.unary erf"):
+                        self.assertNotIn(part, text, "a norm or a GELU is left")
         self.assertEqual(seen, set(FAMILIES))
 
     def test_raised_models_give_torchs_outputs(self):

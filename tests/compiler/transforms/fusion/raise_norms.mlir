@@ -224,6 +224,48 @@ func.func @rms_norm_of_what_is_centred_elsewhere(%x: tensor<?x?x8xf32>, %gamma: 
 
 // -----
 
+// As ONNX defines it and Flax computes it, with 0 as its least.
+// CHECK-LABEL: func.func @variance_as_a_difference
+// CHECK-NEXT: %[[Y:.*]] = nn.layer_norm %arg0, %arg1, %arg2 {axis = 2 : i64, epsilon = 9.99999974E-6 : f32} : (tensor<?x?x8xf32>, tensor<8xf32>, tensor<8xf32>) -> tensor<?x?x8xf32>
+// CHECK-NEXT: return %[[Y]]
+func.func @variance_as_a_difference(%x: tensor<?x?x8xf32>, %gamma: tensor<8xf32>, %beta: tensor<8xf32>) -> tensor<?x?x8xf32> {
+  %eps = nn.constant dense<9.99999974E-6> : tensor<f32>
+  %two = nn.constant dense<2.0> : tensor<f32>
+  %zero = nn.constant dense<0.0> : tensor<f32>
+  %mean = nn.reduce mean %x axes [2] {keepdims} : (tensor<?x?x8xf32>) -> tensor<?x?x1xf32>
+  %d = nn.binary sub %x, %mean : (tensor<?x?x8xf32>, tensor<?x?x1xf32>) -> tensor<?x?x8xf32>
+  %xx = nn.binary mul %x, %x : (tensor<?x?x8xf32>, tensor<?x?x8xf32>) -> tensor<?x?x8xf32>
+  %squares = nn.reduce mean %xx axes [2] {keepdims} : (tensor<?x?x8xf32>) -> tensor<?x?x1xf32>
+  %mm = nn.binary pow %mean, %two : (tensor<?x?x1xf32>, tensor<f32>) -> tensor<?x?x1xf32>
+  %diff = nn.binary sub %squares, %mm : (tensor<?x?x1xf32>, tensor<?x?x1xf32>) -> tensor<?x?x1xf32>
+  %var = nn.binary max %zero, %diff : (tensor<f32>, tensor<?x?x1xf32>) -> tensor<?x?x1xf32>
+  %sum = nn.binary add %var, %eps : (tensor<?x?x1xf32>, tensor<f32>) -> tensor<?x?x1xf32>
+  %root = nn.unary sqrt %sum : (tensor<?x?x1xf32>) -> tensor<?x?x1xf32>
+  %q = nn.binary div %d, %root : (tensor<?x?x8xf32>, tensor<?x?x1xf32>) -> tensor<?x?x8xf32>
+  %scaled = nn.binary mul %q, %gamma : (tensor<?x?x8xf32>, tensor<8xf32>) -> tensor<?x?x8xf32>
+  %y = nn.binary add %scaled, %beta : (tensor<?x?x8xf32>, tensor<8xf32>) -> tensor<?x?x8xf32>
+  return %y : tensor<?x?x8xf32>
+}
+
+// -----
+
+// Statistics in f16 become statistics in f32: only roundings go.
+// CHECK-LABEL: func.func @all_in_f16
+// CHECK-NEXT: nn.rms_norm %arg0, %arg1 {axis = 2
+// CHECK-NEXT: return
+func.func @all_in_f16(%x: tensor<?x?x8xf16>, %gamma: tensor<8xf16>) -> tensor<?x?x8xf16> {
+  %eps = nn.constant dense<1.000170e-05> : tensor<f16>
+  %sq = nn.binary mul %x, %x : (tensor<?x?x8xf16>, tensor<?x?x8xf16>) -> tensor<?x?x8xf16>
+  %var = nn.reduce mean %sq axes [2] {keepdims} : (tensor<?x?x8xf16>) -> tensor<?x?x1xf16>
+  %sum = nn.binary add %var, %eps : (tensor<?x?x1xf16>, tensor<f16>) -> tensor<?x?x1xf16>
+  %root = nn.unary sqrt %sum : (tensor<?x?x1xf16>) -> tensor<?x?x1xf16>
+  %q = nn.binary div %x, %root : (tensor<?x?x8xf16>, tensor<?x?x1xf16>) -> tensor<?x?x8xf16>
+  %y = nn.binary mul %q, %gamma : (tensor<?x?x8xf16>, tensor<8xf16>) -> tensor<?x?x8xf16>
+  return %y : tensor<?x?x8xf16>
+}
+
+// -----
+
 // Gemma scales by one more than its weight.
 // CHECK-LABEL: func.func @gemmas_scale
 // CHECK: %[[MORE:.*]] = nn.binary add %arg1

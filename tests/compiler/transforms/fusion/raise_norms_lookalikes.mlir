@@ -173,6 +173,46 @@ func.func @mean_only_in_the_variance(%x: tensor<?x?x8xf32>) -> tensor<?x?x8xf32>
 
 // -----
 
+// Not the variance of one tensor.
+// CHECK-LABEL: func.func @difference_to_another_mean
+// CHECK-NOT: _norm
+// CHECK: return
+func.func @difference_to_another_mean(%x: tensor<?x?x8xf32>, %z: tensor<?x?x8xf32>) -> tensor<?x?x8xf32> {
+  %eps = nn.constant dense<9.99999974E-6> : tensor<f32>
+  %two = nn.constant dense<2.0> : tensor<f32>
+  %mean = nn.reduce mean %z axes [2] {keepdims} : (tensor<?x?x8xf32>) -> tensor<?x?x1xf32>
+  %d = nn.binary sub %x, %mean : (tensor<?x?x8xf32>, tensor<?x?x1xf32>) -> tensor<?x?x8xf32>
+  %xx = nn.binary mul %x, %x : (tensor<?x?x8xf32>, tensor<?x?x8xf32>) -> tensor<?x?x8xf32>
+  %squares = nn.reduce mean %xx axes [2] {keepdims} : (tensor<?x?x8xf32>) -> tensor<?x?x1xf32>
+  %mm = nn.binary pow %mean, %two : (tensor<?x?x1xf32>, tensor<f32>) -> tensor<?x?x1xf32>
+  %var = nn.binary sub %squares, %mm : (tensor<?x?x1xf32>, tensor<?x?x1xf32>) -> tensor<?x?x1xf32>
+  %sum = nn.binary add %var, %eps : (tensor<?x?x1xf32>, tensor<f32>) -> tensor<?x?x1xf32>
+  %root = nn.unary sqrt %sum : (tensor<?x?x1xf32>) -> tensor<?x?x1xf32>
+  %y = nn.binary div %d, %root : (tensor<?x?x8xf32>, tensor<?x?x1xf32>) -> tensor<?x?x8xf32>
+  return %y : tensor<?x?x8xf32>
+}
+
+// -----
+
+// A variance that may not be less than a number.
+// CHECK-LABEL: func.func @least_variance
+// CHECK-NOT: _norm
+// CHECK: return
+func.func @least_variance(%x: tensor<?x?x8xf32>) -> tensor<?x?x8xf32> {
+  %mean = nn.reduce mean %x axes [2] {keepdims} : (tensor<?x?x8xf32>) -> tensor<?x?x1xf32>
+  %d = nn.binary sub %x, %mean : (tensor<?x?x8xf32>, tensor<?x?x1xf32>) -> tensor<?x?x8xf32>
+  %least = nn.constant dense<1.0e-3> : tensor<f32>
+  %two = nn.constant dense<2.0> : tensor<f32>
+  %sq = nn.binary pow %d, %two : (tensor<?x?x8xf32>, tensor<f32>) -> tensor<?x?x8xf32>
+  %v = nn.reduce mean %sq axes [2] {keepdims} : (tensor<?x?x8xf32>) -> tensor<?x?x1xf32>
+  %var = nn.binary max %v, %least : (tensor<?x?x1xf32>, tensor<f32>) -> tensor<?x?x1xf32>
+  %root = nn.unary sqrt %var : (tensor<?x?x1xf32>) -> tensor<?x?x1xf32>
+  %y = nn.binary div %d, %root : (tensor<?x?x8xf32>, tensor<?x?x1xf32>) -> tensor<?x?x8xf32>
+  return %y : tensor<?x?x8xf32>
+}
+
+// -----
+
 // What is divided is another tensor.
 // CHECK-LABEL: func.func @another_numerator
 // CHECK-NOT: _norm
