@@ -6,6 +6,7 @@ Tolerance: 1e-4 relative, 1e-5 absolute, for sums of f32 in another order. A row
 a softmax of scores rounded to 2^-10, where one rounding more or less moves weights by 1e-3: such draws get 3e-3.
 """
 
+import json
 import unittest
 
 import numpy as np
@@ -314,6 +315,36 @@ class MicrosoftAttentionTest(case.ArtifactTestCase):
         square.add("mask_index", ["b", 1, "m", "m"], mask)
         pairs.add("mask_index", ["b", "s", "t"], mask[:, 0, total - rows:total, :total])
         self.hold_to(square, pairs)
+
+    def test_rows_whose_keys_are_all_hidden(self):
+        # What each fill makes of them differs: another distribution, equal weights, NaN. Fills that add up would too.
+        for fill in (-np.inf, -1e4, -1e9, float(np.finfo(np.float32).min)):
+            for unidirectional in (0, 1):
+                draw = Draw("MultiHeadAttention", 1)
+                draw.attributes.update(num_heads=1, unidirectional=unidirectional, mask_filter_value=fill)
+                draw.sizes.update(b=2, s=4)
+                for name in ("query", "key", "value"):
+                    draw.add(name, ["b", "s", 4])
+                draw.add("key_padding_mask", ["b", "s"], np.array([[0, 0, 0, 0], [0, 0, 1, 1]], np.int32))
+                draw.tolerance = 3e-3
+                self.hold(lambda _, draw=draw: draw, 1)
+
+    def test_report(self):
+        draw = Draw("GroupQueryAttention", 0)
+        draw.attributes.update(num_heads=4, kv_num_heads=2, do_rotary=1)
+        draw.sizes.update(b=1, s=3)
+        for name, channels in (("query", 64), ("key", 32), ("value", 32)):
+            draw.add(name, ["b", "s", channels])
+        draw.add("seqlens_k", ["b"], np.array([2], np.int32))
+        draw.add("total_sequence_length", [], np.int32(3))
+        for name in ("cos_cache", "sin_cache"):
+            draw.add(name, [8, 8])
+        onnx.save(draw.model(), self.scratch / "node.onnx")
+        report = self.scratch / "report.json"
+        command.compile_model(self.scratch / "node.onnx", self.scratch / "node.heddle", "--report", report)
+        entry, = json.loads(report.read_text())["attention"]
+        self.assertEqual({name: entry[name] for name in ("heads", "kv_heads", "mask", "position")},
+                         {"heads": "4", "kv_heads": "2", "mask": "position", "position": "rotary"})
 
     def test_relative_position_bias(self):
         # The buckets that the T5 paper's code gives for some distances, as its implementations print them.

@@ -68,8 +68,8 @@ def RaiseSdpaPass : Pass<"attn-raise-sdpa", "::mlir::ModuleOp"> {
     them zero, and without it they are NaN. What isn't provably attention stays as it is.
 
     Input invariant: shapes are inferred, constants folded.
-    Output IR: the module's `attn.report` lists each attention with its form, and each softmax that looks like one and
-    isn't, with the reason.
+    Output IR: the module's `attn.report` lists each attention with its form, those that the model names among them, and
+    each softmax that looks like one and isn't, with the reason.
   }];
   let statistics = [Statistic<"numRaised", "num-raised", "Attentions made one op">,
                     Statistic<"numRefused", "num-refused", "Softmaxes between products that stay as they are">];
