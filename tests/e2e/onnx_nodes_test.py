@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """ONNX's own tests of attention and rotation, compiled and run: the operators, and their definitions written out.
 
-The bounds are those of onnx's runner, 1e-3 relative, with 1e-5 absolute where it has 1e-7: its expected values come from
+The bounds are those of onnx's runner, 1e-3 relative, with 1e-5 absolute where it has 1e-7: its expected values are
 numpy's f32, whose cancelled sums differ by more. Tests in half precision get a unit in the last place of their type.
 """
 
