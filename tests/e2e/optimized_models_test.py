@@ -18,12 +18,12 @@ BOUND = 1e-5
 
 
 class OptimizedModelsTest(case.ArtifactTestCase):
-    def optimize(self, model, name, mask_format, num_heads=0, hidden_size=0):
-        """MODEL, a BERT, with its operators fused; lengths that EmbedLayerNormalization makes are what masks become."""
-        options = FusionOptions("bert")
+    def optimize(self, model, name, mask_format, num_heads, hidden_size, model_type="bert"):
+        """MODEL with its operators fused; MASK_FORMAT is what masks become where the optimiser can choose."""
+        options = FusionOptions(model_type)
         options.attention_mask_format = mask_format
-        fused = optimizer.optimize_model(str(model), "bert", num_heads=num_heads, hidden_size=hidden_size, opt_level=0,
-                                         optimization_options=options)
+        fused = optimizer.optimize_model(str(model), model_type, num_heads=num_heads, hidden_size=hidden_size,
+                                         opt_level=0, optimization_options=options)
         path = self.scratch / f"{name}.onnx"
         fused.save_model_to_file(str(path))
         return path
@@ -57,13 +57,19 @@ class OptimizedModelsTest(case.ArtifactTestCase):
     def test_minilm_without_a_mask(self):
         self.hold_minilm(AttentionMaskFormat.NoMask, "none")
 
-    def test_export_with_raw_masks(self):
-        folder = models.SHARED / "models/bert.ts-eager"
-        if not folder.is_dir():
-            models.missing(f"no model {folder}")
-        model = self.optimize(folder / "model.onnx", "bert", AttentionMaskFormat.AttentionMask, 4, 48)
-        self.assertEqual(sum(node.op_type == "Attention" for node in onnx.load(model).graph.node), 2)
-        self.assertEqual(len(self.hold(model)), 2)
+    def test_exports(self):
+        # What the optimiser finds of each one's two attentions; the others are raised here.
+        for family, (model_type, found) in {"bert": ("bert", 2), "albert": ("bert", 1), "distilbert": ("bert", 2),
+                                            "clip-vision": ("clip", 2)}.items():
+            folder = models.SHARED / f"models/{family}.ts-eager"
+            if not folder.is_dir():
+                models.missing(f"no model {folder}")
+            with self.subTest(family):
+                model = self.optimize(folder / "model.onnx", family, AttentionMaskFormat.AttentionMask, 4, 48,
+                                      model_type)
+                self.assertEqual(sum(node.op_type == "Attention" for node in onnx.load(model).graph.node), found)
+                attentions = self.hold(model)
+                self.assertEqual([entry["heads"] for entry in attentions], ["4", "4"])
 
 
 if __name__ == "__main__":
