@@ -120,7 +120,7 @@ def RaiseActivationsPass : Pass<"nn-raise-activations", "::mlir::ModuleOp"> {
         %scaled = nn.binary div %x, %root_of_two : (tensor<?x8xf32>, tensor<f32>) -> tensor<?x8xf32>
         %erf = nn.unary erf %scaled : (tensor<?x8xf32>) -> tensor<?x8xf32>
         %sum = nn.binary add %erf, %one : (tensor<?x8xf32>, tensor<f32>) -> tensor<?x8xf32>
-        %product = nn.binary mul %x, %sum : (tensor<?x8xf32>, tensor<f32>) -> tensor<?x8xf32>
+        %product = nn.binary mul %x, %sum : (tensor<?x8xf32>, tensor<?x8xf32>) -> tensor<?x8xf32>
         %y = nn.binary mul %product, %half : (tensor<?x8xf32>, tensor<f32>) -> tensor<?x8xf32>
       ==>
         %y = nn.unary gelu_erf %x : (tensor<?x8xf32>) -> tensor<?x8xf32>
