@@ -108,7 +108,7 @@ public:
   /// Elements of all captures that |regions| use, at the current indices; null for the others.
   llvm::SmallVector<mlir::Value> loadCaptures(llvm::ArrayRef<mlir::Region *> regions, const Lanes &lanes);
   /// The score region of tiles that the mask keeps as a whole.
-  mlir::Region &getPlainScore() { return padding.empty() ? op.getScore() : padding.getPlainScore(); }
+  mlir::Region &getPlainScore() { return padding.getPlainScore(); }
   /// The mask at the current indices: i1 or a vector of it.
   mlir::Value emitMask(llvm::ArrayRef<mlir::Value> captures, const Lanes &lanes);
   /// What the mask says about rows |first| to |last| and keys |keyLow| to |keyHigh|, both included. |group|: the group

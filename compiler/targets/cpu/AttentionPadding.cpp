@@ -60,13 +60,13 @@ Dependence findDependence(Value value, const KernelPlan &plan, kernel::Attention
   return result;
 }
 
-/// Something that padding does to the score: where |condition| is |expected| (an i1), or |addend| is 0, |result| is
-/// |score|.
+/// Something that padding does to the score: where |condition| is |expected| (an i1), or |addend| is 0, the op's result
+/// is its operand |score|.
 struct Change {
+  OpOperand *score;
+  Value addend;
   Value condition;
   bool expected = true;
-  Value addend;
-  Value result, score;
 };
 
 /// What of |op| joins a score with what |isPadding| says to be padding's.
@@ -75,17 +75,16 @@ std::optional<Change> findChange(Operation &op, llvm::function_ref<bool(Value)> 
   if (isa<arith::AddFOp, arith::SubFOp>(op)) {
     Value x = op.getOperand(0), y = op.getOperand(1);
     if (isScore(x) && isPadding(y))
-      return Change{nullptr, true, y, op.getResult(0), x};
+      return Change{&op.getOpOperand(0), y, nullptr};
     if (isa<arith::AddFOp>(op) && isScore(y) && isPadding(x))
-      return Change{nullptr, true, x, op.getResult(0), y};
+      return Change{&op.getOpOperand(1), x, nullptr};
     return std::nullopt;
   }
   auto select = dyn_cast<arith::SelectOp>(op);
   if (!select || !isPadding(select.getCondition()) || isScore(select.getTrueValue()) == isScore(select.getFalseValue()))
     return std::nullopt;
   bool expected = isScore(select.getTrueValue());
-  return Change{select.getCondition(), expected, nullptr, select.getResult(),
-                expected ? select.getTrueValue() : select.getFalseValue()};
+  return Change{&op.getOpOperand(expected ? 1 : 2), nullptr, select.getCondition(), expected};
 }
 
 /// Removes what the region doesn't need for its yield.
@@ -119,49 +118,51 @@ void AttentionPadding::findConditions(const KernelPlan &plan, kernel::AttentionO
 
 AttentionPadding::AttentionPadding(const KernelPlan &plan) {
   auto op = cast<kernel::AttentionOp>(plan.root);
+  IRMapping ofPlain, ofScan;
+  plain = op->clone(ofPlain);
+  assumeMask(cast<kernel::AttentionOp>(*plain));
+  removeUnused(plain->getRegion(0));
   findConditions(plan, op);
   if (conditions.empty())
     return;
-  // The bias of a padded key is zero on all others: it is left out where none of a group is padded. Other tensors than
-  // those that the mask reads are biases in earnest, whose zeros aren't worth looking for.
-  SmallVector<Change> changes;
-  auto isScore = [&](Value value) { return findDependence(value, plan, op).onScore; };
+  // Bias that hides a padded key is zero on all others: it is left out where none of a group is padded. Other tensors
+  // than those that the mask reads are biases in earnest, whose zeros aren't worth looking for.
+  auto plainOp = cast<kernel::AttentionOp>(*plain);
+  auto isScore = [&](Value value) { return findDependence(value, plan, plainOp).onScore; };
   auto isPadding = [&](Value value) {
-    Dependence dependence = findDependence(value, plan, op);
+    Dependence dependence = findDependence(value, plan, plainOp);
     return dependence.isOfKey() && !dependence.readsTable &&
            llvm::all_of(dependence.captures, [&](unsigned capture) { return captures.contains(capture); });
   };
-  for (Operation &inner : op.getScore().front().without_terminator())
+  SmallVector<Change> changes;
+  for (Operation &inner : plainOp.getScore().front().without_terminator())
     if (std::optional<Change> change = findChange(inner, isScore, isPadding))
       changes.push_back(*change);
 
-  IRMapping ofPlain, mapping;
-  plain = op->clone(ofPlain);
-  for (const Change &change : changes)
-    ofPlain.lookup(change.result).replaceAllUsesWith(ofPlain.lookup(change.score));
-  removeUnused(plain->getRegion(0));
-
-  scan = op->clone(mapping);
+  scan = plain->clone(ofScan);
   Region &neutral = scan->getRegion(0), &hiding = scan->getRegion(1);
   OpBuilder builder = OpBuilder::atBlockTerminator(&neutral.front());
   SmallVector<Value> yielded;
   for (const Change &change : changes) {
-    if (!change.condition)
-      continue;
-    Value expected = builder.create<arith::ConstantIntOp>(op.getLoc(), change.expected, 1);
-    yielded.push_back(builder.create<arith::CmpIOp>(op.getLoc(), arith::CmpIPredicate::eq,
-                                                    mapping.lookup(change.condition), expected));
+    Value value = ofScan.lookup(change.condition ? change.condition : change.addend);
+    if (change.condition) {
+      Value expected = builder.create<arith::ConstantIntOp>(op.getLoc(), change.expected, 1);
+      value = builder.create<arith::CmpIOp>(op.getLoc(), arith::CmpIPredicate::eq, value, expected);
+    }
+    yielded.push_back(value);
   }
-  for (const Change &change : changes)
-    if (change.addend)
-      yielded.push_back(mapping.lookup(change.addend));
   neutral.front().getTerminator()->setOperands(yielded);
   yielded.clear();
   for (Value condition : conditions)
-    yielded.push_back(mapping.lookupOrDefault(condition));
+    yielded.push_back(ofScan.lookup(ofPlain.lookup(condition)));
   hiding.front().getTerminator()->setOperands(yielded);
   removeUnused(neutral);
   removeUnused(hiding);
+
+  // In order: an earlier change's score has become the operand of the later ones by then.
+  for (Change &change : changes)
+    change.score->getOwner()->getResult(0).replaceAllUsesWith(change.score->get());
+  removeUnused(plain->getRegion(0));
 }
 
 } // namespace heddle::cpu

@@ -79,8 +79,8 @@ AttentionTile::Extent AttentionTile::emitGroups(const KeyBlock &block) {
           sparsity::TileTruth truth = item.testTile(tileRows.front(), tileRows.back(), low, high, group);
           seen = b.createOrFold<arith::AndIOp>(loc, truth.may, item.isAtLeast(group, GroupClass::Seen));
           full = truth.all;
-        } else if (!item.padding.empty()) {
-          // The plain score of full tiles lacks what padding adds, which is part of the score without the mask.
+        } else if (item.hasMask) {
+          // The plain score of full tiles lacks what hides keys, which is part of the score without the mask.
           full = b.create<arith::ConstantIntOp>(loc, 0, 1);
         }
         emitter.ifThen(seen, [&] { emitGroup(block, start, full); }, [&] { fillGroup(start); });

@@ -89,6 +89,10 @@ Value ElementEmitter::emitUncached(Value tensor, ArrayRef<LinearIndex> index) {
     return emitComputed(tensor, index);
   if (Value position = emitPosition(tensor, index))
     return position;
+  // Indices are cheaper than what is computed of them, and an analysis of tiles understands them.
+  if (auto compare = tensor.getDefiningOp<nn::CompareOp>())
+    if (Value plain = emitPositions(compare, index))
+      return plain;
   auto depends = [&](Loop loop) {
     return llvm::any_of(index, [&](const LinearIndex &entry) { return !entry.factors[loop].isConstant(0); });
   };
@@ -268,14 +272,21 @@ Value ElementEmitter::emitComparison(nn::CompareKind kind, const LinearIndex &lh
   return right ? builder.create<arith::CmpIOp>(loc, getPredicate(kind), left, right).getResult() : Value();
 }
 
+Value ElementEmitter::emitPositions(nn::CompareOp op, ArrayRef<LinearIndex> index) {
+  LoopDims resultDims = dims.get(op.getOutput());
+  auto linear = [&](Value side) {
+    return getLinearElement(space, dims, side, broadcastSource(space, dims.get(side), resultDims, index));
+  };
+  std::optional<LinearIndex> left = linear(op.getLhs()), right = left ? linear(op.getRhs()) : std::nullopt;
+  return right ? emitComparison(op.getKind(), *left, *right) : Value();
+}
+
 Value ElementEmitter::emitCompareOp(nn::CompareOp op, ArrayRef<LinearIndex> index) {
+  if (Value plain = emitPositions(op, index))
+    return plain;
   LoopDims resultDims = dims.get(op.getOutput());
   Element lhs{op.getLhs(), broadcastSource(space, dims.get(op.getLhs()), resultDims, index)};
   Element rhs{op.getRhs(), broadcastSource(space, dims.get(op.getRhs()), resultDims, index)};
-  auto linear = [&](const Element &element) { return getLinearElement(space, dims, element.tensor, element.index); };
-  if (std::optional<LinearIndex> left = linear(lhs), right = left ? linear(rhs) : std::nullopt; right)
-    if (Value plain = emitComparison(op.getKind(), *left, *right))
-      return plain;
   Value left = emit(lhs.tensor, lhs.index), right = left ? emit(rhs.tensor, rhs.index) : Value();
   return right ? emitCompare(builder, op.getKind(), left, right, elementTypeOf(op.getLhs())) : Value();
 }

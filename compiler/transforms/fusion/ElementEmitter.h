@@ -61,6 +61,8 @@ private:
   mlir::Value emitSource(mlir::Value tensor, llvm::ArrayRef<LinearIndex> index);
   mlir::Value emitComputed(mlir::Value tensor, llvm::ArrayRef<LinearIndex> index);
   mlir::Value emitElementwise(mlir::Operation *op, llvm::ArrayRef<LinearIndex> index);
+  /// The comparison of two positions; null where a side is something else.
+  mlir::Value emitPositions(nn::CompareOp op, llvm::ArrayRef<LinearIndex> index);
   mlir::Value emitCompareOp(nn::CompareOp op, llvm::ArrayRef<LinearIndex> index);
   mlir::Value emitTrilu(nn::TriluOp op, llvm::ArrayRef<LinearIndex> index);
   mlir::Value emitSplat(mlir::Value tensor);

@@ -188,11 +188,28 @@ static bool readsMemory(OpOperand &use) {
   return isa<func::ReturnOp, nn::MatMulOp, nn::GemmOp, nn::ConvOp, nn::ConcatOp, nn::EinsumOp>(reader);
 }
 
+/// A table read that attention would repeat for each score, though there are fewer elements.
+static bool repeatsRead(Operation *op, OpOperand &use) {
+  auto sdpa = dyn_cast<attn::SdpaOp>(use.getOwner());
+  if (!sdpa || !isa<nn::GatherOp, nn::GatherElementsOp, nn::GatherNdOp>(op))
+    return false;
+  auto isFewer = [&](auto captures, ArrayRef<AffineMap> maps) {
+    return llvm::any_of(llvm::zip(captures, maps), [&](auto pair) {
+      auto [capture, map] = pair;
+      return capture == use.get() && !(map.isFunctionOfDim(attn::kQuery) && map.isFunctionOfDim(attn::kKey));
+    });
+  };
+  return isFewer(sdpa.getScoreCaptures(), sdpa.getScoreCaptureMapList()) ||
+         isFewer(sdpa.getMaskCaptures(), sdpa.getMaskCaptureMapList());
+}
+
 bool OutlinePlan::needsMemory(Operation *op) {
   Value value = op->getResult(0);
   SmallVector<std::pair<OpOperand *, bool>> readers;
   collectReaders(value, /*reshaped=*/false, readers);
-  if (llvm::any_of(readers, [](auto &reader) { return reader.second || readsMemory(*reader.first); }))
+  if (llvm::any_of(readers, [&](auto &reader) {
+        return reader.second || readsMemory(*reader.first) || repeatsRead(op, *reader.first);
+      }))
     return true;
   int64_t cost = getCost(value, kMaxInlineCost, /*depth=*/0);
   if (cost <= kCheap)
