@@ -353,3 +353,79 @@ kernel.func @ranks_a_row(%x: tensor<?x40xf32> {kernel.dims = array<i64: 0>}, %n:
   } : tensor<?x4xf32>, tensor<?x4xi64>
   kernel.return %v, %i : tensor<?x4xf32>, tensor<?x4xi64>
 }
+
+// -----
+
+// The score holds the fill that the mask stands for. A tile that the mask keeps as a whole asks for neither: its scores
+// are the scaled products. In the others the fill is added, and what is masked is dropped all the same.
+// CHECK-LABEL: func.func @adds_the_fill_of_its_mask
+// CHECK: scf.for {{.*}} -> (vector<16xf32>
+// CHECK-COUNT-16: math.fma
+// CHECK:   scf.if
+// CHECK-NOT: arith.select
+// CHECK-NOT: arith.addf
+// CHECK:   } else {
+// CHECK:     %[[PAST:.*]] = arith.cmpi ule, %{{.*}}, %{{.*}} : vector<16xindex>
+// CHECK:     %[[FILL:.*]] = arith.select %[[PAST]]
+// CHECK:     arith.addf %{{.*}}, %[[FILL]] : vector<16xf32>
+#qmap = affine_map<(b, g, r, m, n, d, e)[s0] -> (m, d)>
+#kmap = affine_map<(b, g, r, m, n, d, e)[s0] -> (n, d)>
+#vmap = affine_map<(b, g, r, m, n, d, e)[s0] -> (n, e)>
+#omap = affine_map<(b, g, r, m, n, d, e)[s0] -> (m, e)>
+kernel.func @adds_the_fill_of_its_mask(
+    %q: tensor<?x64xf32> {kernel.dims = array<i64: 0>}, %k: tensor<?x64xf32> {kernel.dims = array<i64: 0>},
+    %v: tensor<?x64xf32> {kernel.dims = array<i64: 0>}, %s: index)
+    -> (tensor<?x64xf32> {kernel.dims = array<i64: 0>}) {
+  %o = kernel.attention sizes(%s) bounds(affine_map<()[s0] -> (1, 1, 1, s0, s0, 64, 64)>)
+      ins(%q, %k, %v : tensor<?x64xf32>, tensor<?x64xf32>, tensor<?x64xf32>)
+      attributes {indexing_maps = [#qmap, #kmap, #vmap, #omap], scale = 0.125 : f32, fully_masked = "zero"} score {
+  ^bb0(%x: f32):
+    %m = kernel.index 3
+    %n = kernel.index 4
+    %past = arith.cmpi ule, %n, %m : index
+    %zero = arith.constant 0.0 : f32
+    %lowest = arith.constant -3.4e38 : f32
+    %fill = arith.select %past, %zero, %lowest : f32
+    %sum = arith.addf %x, %fill : f32
+    kernel.yield %sum : f32
+  } mask {
+    %m = kernel.index 3
+    %n = kernel.index 4
+    %seen = arith.cmpi ule, %n, %m : index
+    kernel.yield %seen : i1
+  } : tensor<?x64xf32>
+  kernel.return %o : tensor<?x64xf32>
+}
+
+// -----
+
+// States of parts: the part is the items' last digit, a single tile of rows transposes keys where they lie, and the sums,
+// the maximum and the sum of weights are stored side by side.
+// CHECK: #[[PARTS:.*]] = affine_map<()[s0, s1] -> (s1)>
+// CHECK-LABEL: func.func @gives_parts
+// CHECK-SAME: cpu.grid = #[[PARTS]]
+// CHECK: scf.index_switch
+// CHECK: case 1 {
+// CHECK: vector.load %[[KEYS:.*]][{{.*}}] : memref<?xf32>, vector<16xf32>
+// CHECK-COUNT-64: vector.shuffle
+// CHECK: math.fma
+#qmap = affine_map<(b, g, r, m, n, d, e)[s0, s1] -> (m, d)>
+#kmap = affine_map<(b, g, r, m, n, d, e)[s0, s1] -> (n, d)>
+#vmap = affine_map<(b, g, r, m, n, d, e)[s0, s1] -> (n, e)>
+#smap = affine_map<(b, g, r, m, n, d, e)[s0, s1] -> (n, m, e)>
+kernel.func @gives_parts(
+    %q: tensor<2x64xf32>, %k: tensor<?x64xf32> {kernel.dims = array<i64: 0>},
+    %v: tensor<?x64xf32> {kernel.dims = array<i64: 0>}, %keys: index, %parts: index)
+    -> (tensor<?x2x66xf32> {kernel.dims = array<i64: 1>}) {
+  %o = kernel.attention sizes(%keys, %parts) bounds(affine_map<()[s0, s1] -> (1, 1, 1, 2, s0, 64, 64)>)
+      ins(%q, %k, %v : tensor<2x64xf32>, tensor<?x64xf32>, tensor<?x64xf32>)
+      attributes {indexing_maps = [#qmap, #kmap, #vmap, #smap], scale = 0.125 : f32, fully_masked = "zero",
+                  part_size = 512 : i64, gives_parts} score {
+  ^bb0(%x: f32):
+    kernel.yield %x : f32
+  } mask {
+    %true = arith.constant true
+    kernel.yield %true : i1
+  } : tensor<?x2x66xf32>
+  kernel.return %o : tensor<?x2x66xf32>
+}

@@ -140,3 +140,26 @@ kernel.func @narrow_lengths(%q: tensor<8x16xf32>, %k: tensor<8x16xf32>, %v: tens
   } : tensor<8x16xf32>
   kernel.return %r : tensor<8x16xf32>
 }
+
+// -----
+
+#q = affine_map<(b, g, r, m, n, d, e) -> (m, d)>
+#k = affine_map<(b, g, r, m, n, d, e) -> (n, d)>
+#v = affine_map<(b, g, r, m, n, d, e) -> (n, e)>
+#s = affine_map<(b, g, r, m, n, d, e) -> (n, m, e)>
+#attention = #kernel.lowering_config<{block_kv = 256 : i64, block_q = 128 : i64, column_vectors = 4 : i64, grain_work = 131072 : i64, row_tile = 4 : i64, split_row_tail = 0 : i64}>
+// expected-error @+1 {{expects block_kv to be the attention's part_size 512, got 256}}
+kernel.func @parts_of_another_size(%q: tensor<8x16xf32>, %k: tensor<900x16xf32>, %v: tensor<900x16xf32>)
+    -> tensor<2x8x18xf32> attributes {kernel.config = #attention} {
+  %r = kernel.attention bounds(affine_map<() -> (1, 1, 1, 8, 900, 16, 16)>)
+      ins(%q, %k, %v : tensor<8x16xf32>, tensor<900x16xf32>, tensor<900x16xf32>)
+      attributes {indexing_maps = [#q, #k, #v, #s], scale = 1.0 : f32, fully_masked = "literal", part_size = 512 : i64,
+                  gives_parts} score {
+  ^bb0(%x: f32):
+    kernel.yield %x : f32
+  } mask {
+    %true = arith.constant true
+    kernel.yield %true : i1
+  } : tensor<2x8x18xf32>
+  kernel.return %r : tensor<2x8x18xf32>
+}

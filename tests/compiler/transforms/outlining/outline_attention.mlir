@@ -80,3 +80,26 @@ func.func @main(%q: tensor<1x17x1x64xf32> {nn.name = "q", nn.dims = [1, 17, 1, 6
      : tensor<1x2x1x64xf32>, tensor<1x256x1x64xf32>, tensor<1x256x1x64xf32> -> tensor<1x2x1x64xf32>
   return %o, %p : tensor<1x17x1x64xf32>, tensor<1x2x1x64xf32>
 }
+
+// -----
+
+// A mask looked up by position is stored before attention, which would look it up for each head and row.
+// CHECK: rt.dispatch @i1_map
+// CHECK: rt.dispatch @f32_attention
+// CHECK-NOT: rt.dispatch
+// CHECK: kernel.attention
+// CHECK-NOT: kernel.gather
+// CHECK: kernel.return
+func.func @main(%q: tensor<?x?x1x64xf32> {nn.name = "q", nn.dims = ["b", "s", 1, 64]},
+                %places: tensor<?x?xi64> {nn.name = "p", nn.dims = ["b", "s"]},
+                %table: tensor<?xi1> {nn.name = "t", nn.dims = ["t"]})
+    -> (tensor<?x?x1x64xf32> {nn.name = "o", nn.dims = ["b", "s", 1, 64]}) {
+  %keep = nn.gather %table, %places {axis = 0 : i64} : (tensor<?xi1>, tensor<?x?xi64>) -> tensor<?x?xi1>
+  %o = attn.sdpa %q, %q, %q mask_captures(%keep : tensor<?x?xi1>) mask {
+  ^bb0(%b: index, %h: index, %i: index, %j: index, %kept: i1):
+    attn.yield %kept : i1
+  } {q_num_heads = 1 : i64, kv_num_heads = 1 : i64, scale = 0.125 : f32,
+     mask_capture_maps = [affine_map<(b, n, q, kv) -> (b, kv)>]}
+     : tensor<?x?x1x64xf32>, tensor<?x?x1x64xf32>, tensor<?x?x1x64xf32> -> tensor<?x?x1x64xf32>
+  return %o : tensor<?x?x1x64xf32>
+}
