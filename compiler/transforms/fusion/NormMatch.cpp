@@ -69,6 +69,8 @@ bool makesMean(BinaryOp scaling, const NumberOperand &parts, ReduceOp reduce) {
   return scaling.getKind() == BinaryKind::Mul && parts.number == roundTo(element, 1 / *count);
 }
 
+/// |value| as a mean. An axis that was dropped is put back by an unsqueeze before or after the number of elements comes
+/// in. The types that are converted to on the way go into |types|.
 std::optional<Mean> matchMean(Value value, SmallVectorImpl<Type> &types) {
   UnsqueezeOp unsqueeze;
   auto peel = [&](Value outer) {
@@ -182,6 +184,7 @@ bool matchDifference(Value variance, Deviation &result) {
   return result.isCentred;
 }
 
+/// What |op| is the root of, where that is a variance or a mean of squares along the last axes, plus a number.
 std::optional<Deviation> matchDeviation(Operation *op) {
   // 1. Roots are rare; roots of a mean of squares, plus a number, even more so.
   std::optional<std::pair<Value, int>> root = matchRoot(op);
@@ -293,13 +296,16 @@ std::optional<Product> NormSearch::getProduct(Value value) {
   return product;
 }
 
-/// No type in between may be less exact than both ends: what is rounded away there, the op would keep.
+/// The op's statistics are in f32, or in f64 if its input is. So no type in between may be less exact than the input's,
+/// whose values would be lost there, or an f64 that the op wouldn't compute in.
 bool NormSearch::areTypesFine(Type output) const {
   Type input = elementOf(deviation.input);
   auto width = [](Type type) { return type.getIntOrFloatBitWidth(); };
   if (output != input && width(output) <= width(input))
     return false;
-  return llvm::all_of(deviation.types, [&](Type type) { return type == input || width(type) > width(input); });
+  return llvm::all_of(deviation.types, [&](Type type) {
+    return (type == input || width(type) > width(input)) && (!type.isF64() || output.isF64());
+  });
 }
 
 /// True where |value| has one element for each of a row at most, and never more of them than a row.
@@ -374,10 +380,12 @@ void NormSearch::absorb(NormPattern &pattern) {
     Value value = op.getLhs() == pattern.output ? op.getRhs() : op.getLhs();
     return isInRow(value) ? value : Value();
   };
-  // An RMS norm rounds to its input's type before it scales, which is what the conversion does.
+  // An RMS norm rounds to its input's type before it scales, which is what the conversion does. From f64 it would take
+  // the exactness of its statistics along.
   auto cast = dyn_cast_or_null<CastOp>(onlyUser());
+  Type element = elementOf(pattern.output);
   if (cast && !pattern.isCentred && pattern.scales.empty() && cast.getTo() == elementOf(deviation.input) &&
-      cast.getTo().getIntOrFloatBitWidth() < elementOf(pattern.output).getIntOrFloatBitWidth())
+      element.isF32() && element != cast.getTo())
     pattern.output = cast.getOutput();
   if (pattern.bias)
     return;

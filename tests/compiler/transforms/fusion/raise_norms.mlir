@@ -266,6 +266,25 @@ func.func @all_in_f16(%x: tensor<?x?x8xf16>, %gamma: tensor<8xf16>) -> tensor<?x
 
 // -----
 
+// Of f32 rows, but the quotient is in f64 too: so is the norm.
+// CHECK-LABEL: func.func @all_in_f64
+// CHECK: %[[X:.*]] = nn.cast %arg0 {to = f64}
+// CHECK-NEXT: %[[Y:.*]] = nn.rms_norm %[[X]], %{{.*}} {axis = 2
+// CHECK-NEXT: nn.cast %[[Y]] {to = f32}
+func.func @all_in_f64(%x: tensor<?x?x8xf32>) -> tensor<?x?x8xf32> {
+  %wide = nn.cast %x {to = f64} : (tensor<?x?x8xf32>) -> tensor<?x?x8xf64>
+  %eps = nn.constant dense<9.765625e-04> : tensor<f64>
+  %sq = nn.binary mul %wide, %wide : (tensor<?x?x8xf64>, tensor<?x?x8xf64>) -> tensor<?x?x8xf64>
+  %var = nn.reduce mean %sq axes [2] {keepdims} : (tensor<?x?x8xf64>) -> tensor<?x?x1xf64>
+  %sum = nn.binary add %var, %eps : (tensor<?x?x1xf64>, tensor<f64>) -> tensor<?x?x1xf64>
+  %root = nn.unary sqrt %sum : (tensor<?x?x1xf64>) -> tensor<?x?x1xf64>
+  %q = nn.binary div %wide, %root : (tensor<?x?x8xf64>, tensor<?x?x1xf64>) -> tensor<?x?x8xf64>
+  %y = nn.cast %q {to = f32} : (tensor<?x?x8xf64>) -> tensor<?x?x8xf32>
+  return %y : tensor<?x?x8xf32>
+}
+
+// -----
+
 // Gemma scales by one more than its weight.
 // CHECK-LABEL: func.func @gemmas_scale
 // CHECK: %[[MORE:.*]] = nn.binary add %arg1

@@ -359,6 +359,24 @@ func.func @values_dropped_by_a_conversion(%x: tensor<?x?x8xf32>) -> tensor<?x?x8
 
 // -----
 
+// Statistics of f32 rows, taken in f64, would become less exact.
+// CHECK-LABEL: func.func @statistics_in_f64
+// CHECK-NOT: _norm
+// CHECK: return
+func.func @statistics_in_f64(%x: tensor<?x?x8xf32>) -> tensor<?x?x8xf32> {
+  %wide = nn.cast %x {to = f64} : (tensor<?x?x8xf32>) -> tensor<?x?x8xf64>
+  %eps = nn.constant dense<9.765625e-04> : tensor<f64>
+  %sq = nn.binary mul %wide, %wide : (tensor<?x?x8xf64>, tensor<?x?x8xf64>) -> tensor<?x?x8xf64>
+  %var = nn.reduce mean %sq axes [2] {keepdims} : (tensor<?x?x8xf64>) -> tensor<?x?x1xf64>
+  %sum = nn.binary add %var, %eps : (tensor<?x?x1xf64>, tensor<f64>) -> tensor<?x?x1xf64>
+  %r64 = nn.unary sqrt %sum : (tensor<?x?x1xf64>) -> tensor<?x?x1xf64>
+  %root = nn.cast %r64 {to = f32} : (tensor<?x?x1xf64>) -> tensor<?x?x1xf32>
+  %y = nn.binary div %x, %root : (tensor<?x?x8xf32>, tensor<?x?x1xf32>) -> tensor<?x?x8xf32>
+  return %y : tensor<?x?x8xf32>
+}
+
+// -----
+
 // In f64 another epsilon would be seen.
 // CHECK-LABEL: func.func @epsilon_that_f32_cant_hold
 // CHECK-NOT: _norm
