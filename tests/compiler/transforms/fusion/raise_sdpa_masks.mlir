@@ -235,3 +235,30 @@ func.func @calls_a_mild_fill_a_number(%q: tensor<1x2x5x8xf32>, %k: tensor<1x2x8x
   %y = nn.matmul %p, %v : (tensor<1x2x5x7xf32>, tensor<1x2x7x8xf32>) -> tensor<1x2x5x8xf32>
   return %y : tensor<1x2x5x8xf32>
 }
+
+// -----
+
+// What holds for every position is no condition, though only rows have it: the key's own mask is all that is captured.
+// CHECK-LABEL: func.func @forgets_positions_that_always_pass
+// CHECK: attn.sdpa {{.*}} mask_captures(%{{.*}} : tensor<1x1x1x7xi1>)
+// CHECK: } mask {
+// CHECK: ^bb0({{.*}}, %[[KEPT:.*]]: i1):
+// CHECK-NEXT: attn.yield %[[KEPT]] : i1
+func.func @forgets_positions_that_always_pass(%q: tensor<1x2x5x8xf32>, %k: tensor<1x2x8x7xf32>, %v: tensor<1x2x7x8xf32>,
+                                              %kept: tensor<1x1x1x7xi1>) -> tensor<1x2x5x8xf32> {
+  %none = nn.constant dense<0.0> : tensor<f32>
+  %fill = nn.constant dense<-1.0e9> : tensor<f32>
+  %c0 = nn.constant dense<0> : tensor<i64>
+  %c1 = nn.constant dense<1> : tensor<i64>
+  %c5 = nn.constant dense<5> : tensor<i64>
+  %i = nn.range %c0, %c5, %c1 : (tensor<i64>, tensor<i64>, tensor<i64>) -> tensor<5xi64>
+  %rows = nn.unsqueeze %i axes [0, 1, 3] : (tensor<5xi64>) -> tensor<1x1x5x1xi64>
+  %is = nn.compare ge %rows, %c0 : (tensor<1x1x5x1xi64>, tensor<i64>) -> tensor<1x1x5x1xi1>
+  %seen = nn.binary and %is, %kept : (tensor<1x1x5x1xi1>, tensor<1x1x1x7xi1>) -> tensor<1x1x5x7xi1>
+  %m = nn.where %seen, %none, %fill : (tensor<1x1x5x7xi1>, tensor<f32>, tensor<f32>) -> tensor<1x1x5x7xf32>
+  %qk = nn.matmul %q, %k : (tensor<1x2x5x8xf32>, tensor<1x2x8x7xf32>) -> tensor<1x2x5x7xf32>
+  %s = nn.binary add %qk, %m : (tensor<1x2x5x7xf32>, tensor<1x1x5x7xf32>) -> tensor<1x2x5x7xf32>
+  %p = nn.softmax %s {axis = 3 : i64} : (tensor<1x2x5x7xf32>) -> tensor<1x2x5x7xf32>
+  %y = nn.matmul %p, %v : (tensor<1x2x5x7xf32>, tensor<1x2x7x8xf32>) -> tensor<1x2x5x8xf32>
+  return %y : tensor<1x2x5x8xf32>
+}
