@@ -387,8 +387,6 @@ void NormSearch::absorb(NormPattern &pattern) {
   if (cast && !pattern.isCentred && pattern.scales.empty() && cast.getTo() == elementOf(deviation.input) &&
       element.isF32() && element != cast.getTo())
     pattern.output = cast.getOutput();
-  if (pattern.bias)
-    return;
   if (Value scale = pattern.scales.empty() ? other(BinaryKind::Mul) : Value()) {
     pattern.scales.push_back(scale);
     pattern.output = (*pattern.output.getUsers().begin())->getResult(0);
