@@ -64,7 +64,7 @@ class InvarianceTest(case.ArtifactTestCase):
                             self.assert_same_bits(batched[name][row:row + 1], values, f"{name}, image {row}")
 
     def attention(self, heads, key_heads):
-        """An artifact of one node: queries (B, S, N * 32) attend to keys (B, T, M * 32) that a mask (B, 1, 1, T) keeps."""
+        """An artifact of one node: queries (B, S, N * 32) by keys (B, T, M * 32) that a mask (B, 1, 1, T) keeps."""
         dims = {"q": ["b", "s", heads * 32], "k": ["b", "t", key_heads * 32], "v": ["b", "t", key_heads * 32],
                 "mask": ["b", 1, 1, "t"]}
         inputs = [helper.make_tensor_value_info(name, TensorProto.BOOL if name == "mask" else TensorProto.FLOAT, shape)
