@@ -75,8 +75,8 @@ LogicalResult AttentionImporter::readHeads(unsigned index, llvm::StringRef count
     return node.malformed("query, key and value must have 3 or 4 dimensions, not " + llvm::Twine(rank));
   heads.isBnsd = rank == 4;
   heads.tensor = heads.isBnsd ? node.getInputAsDeclared(index, {1, 3}) : node.getInput(index);
-  if (node.hasFailed())
-    return failure();
+  if (!heads.tensor)
+    return failure(); // reported
   type = cast<RankedTensorType>(heads.tensor.getType());
   if (type.isDynamicDim(static_cast<unsigned>(rank - 1)) || (heads.isBnsd && type.isDynamicDim(1)))
     return node.unsupported("the number of heads and their size must be known",
