@@ -31,7 +31,11 @@ void heddle::buildFusionPipeline(OpPassManager &pm) {
   pm.addPass(nn::createRaiseActivationsPass());
   // Last: heads are told from extents, and scales and fills from constants, which are all known by now.
   pm.addPass(nn::createRaiseSdpaPass());
+  pm.addPass(nn::createFuseHeadsPass());
+  pm.addPass(nn::createFoldHeadsPass());
   pm.addNestedPass<func::FuncOp>(nn::createFuseProjectionsPass());
+  // Parts that are joined again in their old order are one tensor.
+  pm.addPass(createCanonicalizerPass());
 }
 
 void heddle::buildOutliningPipeline(OpPassManager &pm) {

@@ -3,6 +3,7 @@
 // Canonicalisation patterns: those that need a new op. What folds to an existing value is in NnFolders.cpp.
 
 #include "dialects/nn/ConstantData.h"
+#include "dialects/nn/Pieces.h"
 #include "dialects/nn/ShapeInference.h"
 
 #include "mlir/IR/PatternMatch.h"
@@ -109,6 +110,58 @@ struct FlattenConcatPattern : OpRewritePattern<ConcatOp> {
   }
 };
 
+/// The range that all of |values| make up in their order; nothing where they aren't neighbours of equal size.
+std::optional<Piece> joinPieces(ArrayRef<Value> values) {
+  std::optional<Piece> all;
+  for (auto [i, value] : llvm::enumerate(values)) {
+    std::optional<Piece> piece = getPiece(value);
+    if (!piece)
+      return std::nullopt;
+    if (i == 0)
+      all = piece;
+    else if (piece->source != all->source || piece->axis != all->axis || piece->size != all->size ||
+             piece->begin != all->begin + static_cast<int64_t>(i) * piece->size)
+      return std::nullopt;
+  }
+  if (all)
+    all->size *= static_cast<int64_t>(values.size());
+  return all;
+}
+
+/// concat (unsqueeze (pieces of x along its last axis)) ==> reshape x, where each piece becomes a place on the new axis
+/// before the last one; a slice of x where the pieces aren't all of it.
+struct JoinPiecesPattern : OpRewritePattern<ConcatOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(ConcatOp op, PatternRewriter &rewriter) const override {
+    SmallVector<Value> parts;
+    int64_t rank = getTensorType(op.getOutput()).getRank(), axis = op.getAxis();
+    for (Value input : op.getInputs()) {
+      auto unsqueeze = input.getDefiningOp<UnsqueezeOp>();
+      if (!unsqueeze || unsqueeze.getAxes() != ArrayRef<int64_t>{axis} || axis != rank - 2)
+        return rewriter.notifyMatchFailure(op, "inputs aren't given an axis before their last one");
+      parts.push_back(unsqueeze.getInput());
+    }
+    std::optional<Piece> all = joinPieces(parts);
+    if (!all || all->axis != rank - 2)
+      return rewriter.notifyMatchFailure(op, "inputs aren't neighbouring pieces of one tensor");
+    Location loc = op.getLoc();
+    auto ints = [&](ArrayRef<int64_t> values) -> Value {
+      auto type = RankedTensorType::get({static_cast<int64_t>(values.size())}, rewriter.getI64Type());
+      return rewriter.create<ConstantOp>(loc, DenseElementsAttr::get(type, values));
+    };
+    Value source = all->source;
+    if (all->size != getTensorType(source).getDimSize(all->axis))
+      source = rewriter.create<SliceOp>(loc, source, ints({all->begin}), ints({all->begin + all->size}),
+                                        ints({all->axis}), Value());
+    SmallVector<int64_t> shape(rank, 0); // 0 copies the extent
+    shape[rank - 2] = parts.size();
+    shape[rank - 1] = all->size / static_cast<int64_t>(parts.size());
+    rewriter.replaceOpWithNewOp<ReshapeOp>(op, op.getType(), source, ints(shape), /*allowzero=*/false);
+    return success();
+  }
+};
+
 } // namespace
 
 void UnaryOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *context) {
@@ -128,5 +181,5 @@ void UnsqueezeOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRC
 }
 
 void ConcatOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *context) {
-  patterns.add<FlattenConcatPattern>(context);
+  patterns.add<FlattenConcatPattern, JoinPiecesPattern>(context);
 }

@@ -3,7 +3,7 @@
 // attn-fuse-projections: products of one input that attention reads become one product, whose result is parted again.
 
 #include "compiler/transforms/fusion/Passes.h"
-#include "compiler/transforms/outlining/ConstantRecipe.h"
+#include "compiler/transforms/fusion/Projection.h"
 #include "dialects/attn/AttnOps.h"
 #include "dialects/nn/ConstantData.h"
 #include "dialects/nn/NnOps.h"
@@ -28,61 +28,6 @@ namespace {
 
 /// How many ops may lie between attention and a projection: views, a norm of each head, rotary positions.
 constexpr unsigned kMaxDistance = 24;
-
-/// `input @ weight + bias` with a constant weight.
-struct Projection {
-  Operation *product;
-  /// The product, or the addition of the bias behind it.
-  Operation *end;
-  Value input;
-  /// K x N, or with |isTransposed| N x K.
-  Value weight;
-  bool isTransposed = false;
-  /// Null, or of N elements in its last dimension and 1 in all others.
-  Value bias = {};
-
-  int64_t getColumns() const { return cast<RankedTensorType>(end->getResult(0).getType()).getShape().back(); }
-};
-
-RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
-
-/// A constant that adds one number to each of |columns| columns.
-bool isBias(Value value, int64_t columns) {
-  RankedTensorType type = typeOf(value);
-  return value.getDefiningOp<ConstantOp>() && type.getRank() >= 1 && type.getShape().back() == columns &&
-         type.getNumElements() == columns;
-}
-
-/// Takes the addition of a constant behind the product into |projection|, if nothing else reads the product.
-void takeBias(Projection &projection) {
-  if (projection.bias || !projection.end->hasOneUse())
-    return;
-  auto sum = dyn_cast<BinaryOp>(*projection.end->user_begin());
-  if (!sum || sum.getKind() != BinaryKind::Add || sum.getOutput().getType() != projection.end->getResult(0).getType())
-    return;
-  Value other = sum.getLhs() == projection.end->getResult(0) ? sum.getRhs() : sum.getLhs();
-  if (!isBias(other, projection.getColumns()) || typeOf(other).getRank() > typeOf(sum.getOutput()).getRank())
-    return;
-  projection.bias = other;
-  projection.end = sum;
-}
-
-std::optional<Projection> matchProjection(Operation *op) {
-  Projection projection{op, op, op->getOperand(0), op->getOperand(1)};
-  if (auto gemm = dyn_cast<GemmOp>(op)) {
-    if (gemm.getTransA() || !gemm.getAlpha().isExactlyValue(1.0) || !gemm.getBeta().isExactlyValue(1.0))
-      return std::nullopt;
-    projection.isTransposed = gemm.getTransB();
-    projection.bias = gemm.getAddend();
-  }
-  RankedTensorType type = typeOf(op->getResult(0)), weight = typeOf(projection.weight);
-  bool isMatrix = weight.getRank() == 2 && weight.hasStaticShape() && typeOf(projection.input).getRank() >= 2;
-  if (!isMatrix || !type.getElementType().isF32() || type.isDynamicDim(type.getRank() - 1) ||
-      !findConstantRecipe(projection.weight) || (projection.bias && !isBias(projection.bias, type.getShape().back())))
-    return std::nullopt;
-  takeBias(projection);
-  return projection;
-}
 
 /// True if the model hands |value| out as it is, or through views: its product writes it there, a part of a greater
 /// product would have to be copied.
@@ -139,6 +84,8 @@ void FuseProjectionsPass::collect(Value value, unsigned distance) {
       collect(operand, distance + 1);
 }
 
+RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
+
 /// Zeros for a part that has no bias where others have.
 Value makeZeros(OpBuilder &builder, Location loc, RankedTensorType type) {
   int64_t bytes = *getRawSize(type);
@@ -147,19 +94,6 @@ Value makeZeros(OpBuilder &builder, Location loc, RankedTensorType type) {
   AsmResourceBlob blob = HeapAsmResourceBlob::allocate(bytes, alignof(float));
   std::memset(blob.getMutableData().data(), 0, bytes);
   return builder.create<ConstantOp>(loc, DenseResourceElementsAttr::get(type, "zeros", std::move(blob)));
-}
-
-/// |bias| as a vector.
-Value flattenBias(OpBuilder &builder, Value bias, RankedTensorType type) {
-  if (bias.getType() == type)
-    return bias;
-  auto constant = bias.getDefiningOp<ConstantOp>();
-  Attribute value = constant.getValue();
-  if (auto dense = dyn_cast<DenseElementsAttr>(value))
-    value = dense.reshape(type);
-  else if (auto resource = dyn_cast<DenseResourceElementsAttr>(value))
-    value = DenseResourceElementsAttr::get(type, resource.getRawHandle());
-  return builder.create<ConstantOp>(constant.getLoc(), type, value);
 }
 
 void FuseProjectionsPass::fuse(ArrayRef<Projection> parts) {
@@ -179,8 +113,7 @@ void FuseProjectionsPass::fuse(ArrayRef<Projection> parts) {
                                         : part.weight);
     auto vector = RankedTensorType::get({part.getColumns()}, element);
     if (hasBias)
-      biases.push_back(part.bias ? flattenBias(builder, part.bias, vector)
-                                 : makeZeros(builder, part.product->getLoc(), vector));
+      biases.push_back(part.bias ? flattenBias(builder, part) : makeZeros(builder, part.product->getLoc(), vector));
   }
   Location loc = FusedLoc::get(context, locations);
   int64_t last = first.getRank() - 1;

@@ -136,6 +136,69 @@ def RaiseActivationsPass : Pass<"nn-raise-activations", "::mlir::ModuleOp"> {
   let dependentDialects = ["::heddle::nn::NnDialect"];
 }
 
+def FuseHeadsPass : Pass<"attn-fuse-heads", "::mlir::ModuleOp"> {
+  let summary = "Make one attn.sdpa of heads that are written out one by one";
+  let description = [{
+    Anchored on a concatenation of attentions with one head each. Where they differ only in query, key, value and what
+    their regions capture, these are put beside each other; heads that read one key and value become a group.
+
+        %y0 = attn.sdpa %q0, %k, %v {q_num_heads = 1 : i64, kv_num_heads = 1 : i64, scale = 0.25 : f32,
+            query_map = (b, n, q, kv, d) -> (b, q, d), ...}
+        %y1 = attn.sdpa %q1, %k, %v {q_num_heads = 1 : i64, kv_num_heads = 1 : i64, scale = 0.25 : f32, ...}
+        %y = nn.concat %y0, %y1 {axis = 2 : i64}
+      ==>
+        %q0h = nn.unsqueeze %q0 axes [2]
+        %q1h = nn.unsqueeze %q1 axes [2]
+        %q = nn.concat %q0h, %q1h {axis = 2 : i64}
+        %heads = attn.sdpa %q, %k, %v {q_num_heads = 2 : i64, kv_num_heads = 1 : i64, scale = 0.25 : f32,
+            query_map = (b, n, q, kv, d) -> (b, q, n, d), ...}
+        %y = nn.reshape %heads, %features
+
+    What were slices of one tensor becomes that tensor again by canonicalisation, what were products with slices of one
+    weight becomes one product by attn-fuse-projections.
+
+    Input invariant: attention is raised.
+    Output IR: the module's `attn.report` has one entry for each attention that was made.
+  }];
+  let statistics = [Statistic<"numFused", "num-fused", "Heads that became part of an attention">];
+  let dependentDialects = ["::heddle::nn::NnDialect", "::heddle::attn::AttnDialect"];
+}
+
+def FoldHeadsPass : Pass<"attn-fold-heads", "::mlir::ModuleOp"> {
+  let summary = "Drop heads that were pruned to zero, share equal keys and values";
+  let description = [{
+    Looks at the constant weights of the projections around an attention. A head whose value weights and bias are zero,
+    or whose rows of the output weight are, adds nothing to any finite result and is cut out of all four weights, which
+    the artifact writer does. Neighbouring heads with equal weights for key and value become a group.
+
+        // columns 0 to 15 of %wv are zero
+        %qx = nn.matmul %x, %wq : (tensor<?x?x32xf32>, tensor<32x32xf32>) -> tensor<?x?x32xf32>
+        %q = nn.reshape %qx, %two_heads : (tensor<?x?x32xf32>, tensor<4xi64>) -> tensor<?x?x2x16xf32>
+        ... %k, %v
+        %y = attn.sdpa %q, %k, %v {q_num_heads = 2 : i64, kv_num_heads = 2 : i64, ...}
+        %flat = nn.reshape %y, %features : (tensor<?x?x2x16xf32>, tensor<3xi64>) -> tensor<?x?x32xf32>
+        %z = nn.matmul %flat, %wo : (tensor<?x?x32xf32>, tensor<32x32xf32>) -> tensor<?x?x32xf32>
+      ==>
+        %wq1 = nn.slice %wq, %c16, %c32 axes(%c1) : (tensor<32x32xf32>, ...) -> tensor<32x16xf32>
+        %qx = nn.matmul %x, %wq1 : (tensor<?x?x32xf32>, tensor<32x16xf32>) -> tensor<?x?x16xf32>
+        %q = nn.reshape %qx, %one_head : (tensor<?x?x16xf32>, tensor<4xi64>) -> tensor<?x?x1x16xf32>
+        ... %k, %v
+        %y = attn.sdpa %q, %k, %v {q_num_heads = 1 : i64, kv_num_heads = 1 : i64, ...}
+        %flat = nn.reshape %y, %fewer_features : (tensor<?x?x1x16xf32>, tensor<3xi64>) -> tensor<?x?x16xf32>
+        %wo1 = nn.slice %wo, %c16, %c32 axes(%c0) : (tensor<32x32xf32>, ...) -> tensor<16x32xf32>
+        %z = nn.matmul %flat, %wo1 : (tensor<?x?x16xf32>, tensor<16x32xf32>) -> tensor<?x?x32xf32>
+
+    Heads whose score or mask depends on which they are stay, since they can't change places.
+
+    Input invariant: attention is raised and constants are folded.
+    Output IR: entries of `attn.report` get `pruned_heads`, the heads that were dropped, and `duplicated_kv_heads`, how
+    many keys and values are others' now.
+  }];
+  let statistics = [Statistic<"numDropped", "num-dropped", "Heads that added nothing">,
+                    Statistic<"numShared", "num-shared", "Keys and values that equal another head's">];
+  let dependentDialects = ["::heddle::nn::NnDialect", "::heddle::attn::AttnDialect"];
+}
+
 def FuseProjectionsPass : Pass<"attn-fuse-projections", "::mlir::func::FuncOp"> {
   let summary = "Make one product of all that project one input for attention";
   let description = [{
