@@ -11,6 +11,7 @@
 #include "dialects/rt/RtDialect.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
@@ -160,11 +161,12 @@ static std::string megabytes(uint64_t bytes) { return llvm::formatv("{0:f1} MB",
 
 std::string heddle::formatSummary(const CompileReport &report) {
   llvm::MapVector<StringRef, size_t> roots;
-  size_t fused = 0;
+  llvm::StringSet<> nodes;
   int64_t operations = 0;
   for (const KernelReport &kernel : report.kernels) {
     ++roots[kernel.root];
-    fused += kernel.nodes.size() > 1;
+    for (const std::string &node : kernel.nodes)
+      nodes.insert(node);
     operations += kernel.operations;
   }
   std::string text;
@@ -175,7 +177,7 @@ std::string heddle::formatSummary(const CompileReport &report) {
   os << "program  " << report.kernels.size() << " dispatches of " << report.kernelCount << " kernels (";
   llvm::interleaveComma(roots, os, [&](const auto &root) { os << root.second << " " << root.first; });
   os << ")\n";
-  os << "fusion   " << fused << " of " << report.kernels.size() << " dispatches hold more than one node";
+  os << "fusion   " << nodes.size() << " nodes in " << report.kernels.size() << " dispatches";
   for (const auto &[name, count] : report.raised)
     os << ", " << count << " " << name;
   os << (report.raised.empty() ? "\n" : " raised\n");

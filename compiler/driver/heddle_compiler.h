@@ -19,7 +19,7 @@ extern "C" {
 #define HEDDLE_COMPILER_API __attribute__((visibility("default")))
 
 /// Raised when a struct below changes.
-#define HEDDLE_COMPILER_API_VERSION 1
+#define HEDDLE_COMPILER_API_VERSION 2
 
 /// Called as phases pass, from the calling thread: |phase| is one of the phase names, |done| of |total| units. First it
 /// is called with |total| 0: then |phase| is a line to show as it is, which says what was chosen ("target cpu:znver3
@@ -37,6 +37,7 @@ typedef struct heddle_compile_options_t {
   const char *dump_phases_to; ///< folder for the IR after each phase
   const char *report_path;    ///< compile report, JSON, or HTML if it ends in .html
   unsigned thread_count;      ///< 0: as many as the process may use
+  int no_fusion;              ///< not 0: the model's ops stay as they are written
   heddle_compiler_progress_fn_t progress;
   void *progress_user;
 } heddle_compile_options_t;

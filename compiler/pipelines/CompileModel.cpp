@@ -132,7 +132,7 @@ LogicalResult ModelCompiler::runPhase(Phase phase) {
   case Phase::Import:
     break;
   case Phase::Fusion:
-    result = runPipeline(buildFusionPipeline);
+    result = runPipeline(options.fuses ? buildFusionPipeline : buildPreparationPipeline);
     break;
   case Phase::Outlining:
     result = runPipeline(buildOutliningPipeline);
@@ -258,6 +258,8 @@ LogicalResult ModelCompiler::writeArtifactFile() {
   artifact.options.push_back({"target", targets});
   if (!options.shapes.empty())
     artifact.options.push_back({"shape", llvm::join(options.shapes, " ")});
+  if (!options.fuses)
+    artifact.options.push_back({"no-fusion", "true"});
   if (failed(writeArtifact(*out.module, images, artifact, options.outputPath, errors)))
     return failure();
   return success(!llvm::sys::fs::file_size(options.outputPath, out.artifactBytes));

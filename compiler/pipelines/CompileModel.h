@@ -32,6 +32,7 @@ struct CompileOptions {
   std::string outputPath; ///< the artifact, or the IR of |stopAfter| ("-": standard output)
   std::vector<std::string> targets{"cpu"};
   std::vector<std::string> shapes; ///< "NAME=1x128"
+  bool fuses = true; ///< else the model's ops stay as they are written, but for what a kernel's epilogue takes
   std::optional<Phase> stopAfter;
   std::string dumpFolder; ///< IR after each phase; empty: none
   unsigned threads = 1;

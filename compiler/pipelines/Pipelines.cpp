@@ -15,7 +15,7 @@
 using namespace mlir;
 using namespace heddle;
 
-void heddle::buildFusionPipeline(OpPassManager &pm) {
+void heddle::buildPreparationPipeline(OpPassManager &pm) {
   // Before shapes: an extent may be computed through floats, of which the analysis knows nothing.
   pm.addNestedPass<func::FuncOp>(nn::createFoldConstantsPass());
   pm.addNestedPass<func::FuncOp>(nn::createInferShapesPass());
@@ -25,11 +25,15 @@ void heddle::buildFusionPipeline(OpPassManager &pm) {
   pm.addPass(createCSEPass());
   // Folding and canonicalisation leave types less exact than they could be.
   pm.addNestedPass<func::FuncOp>(nn::createInferShapesPass());
+}
+
+void heddle::buildFusionPipeline(OpPassManager &pm) {
+  buildPreparationPipeline(pm);
   // Epsilons, factors and extents of rows are known by now. Before attention, so that nobody looks for a softmax's
   // operands through statistics.
   pm.addPass(nn::createRaiseNormsPass());
   pm.addPass(nn::createRaiseActivationsPass());
-  // Last: heads are told from extents, and scales and fills from constants, which are all known by now.
+  // Heads are told from extents, and scales and fills from constants, which are all known by now.
   pm.addPass(nn::createRaiseSdpaPass());
   pm.addPass(nn::createFuseHeadsPass());
   pm.addPass(nn::createFoldHeadsPass());

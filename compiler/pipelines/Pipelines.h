@@ -9,6 +9,9 @@
 
 namespace heddle {
 
+/// The start of fusion, which every model needs: constants folded, shapes inferred.
+void buildPreparationPipeline(mlir::OpPassManager &pm);
+
 /// From what the model file says to fewer, more exact ops: nn in, nn and attn out.
 void buildFusionPipeline(mlir::OpPassManager &pm);
 

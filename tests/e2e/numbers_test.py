@@ -2,12 +2,14 @@
 """Real models give onnxruntime's numbers at every batch and length, padded rows included, and the Lee documents'
 similarities rank as people rank them."""
 
+import json
 import unittest
 
 import numpy as np
 import tokenizers
 
 import case
+import command
 import heddle
 import models
 
@@ -42,6 +44,13 @@ class NumbersTest(case.ArtifactTestCase):
 
     def test_minilm_agrees_with_onnxruntime(self):
         print(f"minilm-l3: {self.compare(models.minilm()):.1e}")
+
+    def test_weight_only_int8_encoder_agrees_and_its_attention_is_raised(self):
+        model = models.fetched("minilm-l6-int8") / "model.onnx"
+        report = self.scratch / "minilm-l6-int8.json"
+        command.compile_model(model, self.scratch / "minilm-l6-int8.heddle", "--report", report)
+        self.assertEqual([entry["raised"] for entry in json.loads(report.read_text())["attention"]], [True] * 6)
+        print(f"minilm-l6-int8: {self.compare(model):.1e}")
 
     def test_exports_agree_with_onnxruntime(self):
         for model in models.exports():

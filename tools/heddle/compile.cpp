@@ -19,6 +19,7 @@ public:
     options.text("--target", targets, "TARGET,...",
                  "cpu (this machine, the default), cpu:x86-64-v3, cpu:x86-64-v4 ...");
     options.list("--shape", shapes, "NAME=1x128", "fix the shape of an input; may be repeated");
+    options.flag("--no-fusion", noFusion, "leave the model's operators as they are written, for comparison");
     options.text("--compile-to", phase, "PHASE", "stop after import, fusion, outlining, tiling, codegen ...");
     options.text("--dump-phases-to", dumpFolder, "FOLDER", "write the IR after each phase");
     options.text("--report", report, "FILE", "write the compile report: .json or .html");
@@ -43,6 +44,7 @@ public:
     request.dump_phases_to = orNull(dumpFolder);
     request.report_path = orNull(report);
     request.thread_count = threads;
+    request.no_fusion = noFusion;
     CompilerLibrary::load().compile(request);
     return Exit::Fine;
   }
@@ -51,6 +53,7 @@ private:
   std::string model, output, targets, phase, dumpFolder, report;
   std::vector<std::string> shapes;
   unsigned threads = 0;
+  bool noFusion = false;
 };
 
 } // namespace

@@ -142,9 +142,11 @@ def FuseHeadsPass : Pass<"attn-fuse-heads", "::mlir::ModuleOp"> {
     Anchored on a concatenation of attentions with one head each. Where they differ only in query, key, value and what
     their regions capture, these are put beside each other; heads that read one key and value become a group.
 
-        %y0 = attn.sdpa %q0, %k, %v {q_num_heads = 1 : i64, kv_num_heads = 1 : i64, scale = 0.25 : f32,
-            query_map = (b, n, q, kv, d) -> (b, q, d), ...}
-        %y1 = attn.sdpa %q1, %k, %v {q_num_heads = 1 : i64, kv_num_heads = 1 : i64, scale = 0.25 : f32, ...}
+        %h0 = attn.sdpa %q0, %k, %v {q_num_heads = 1 : i64, kv_num_heads = 1 : i64, scale = 0.25 : f32,
+            query_map = (b, n, q, kv, d) -> (b, q, d), output_map = (b, n, q, kv, d) -> (n, b, q, d), ...}
+        %y0 = nn.squeeze %h0 axes [0]
+        %h1 = attn.sdpa %q1, %k, %v {q_num_heads = 1 : i64, kv_num_heads = 1 : i64, scale = 0.25 : f32, ...}
+        %y1 = nn.squeeze %h1 axes [0]
         %y = nn.concat %y0, %y1 {axis = 2 : i64}
       ==>
         %q0h = nn.unsqueeze %q0 axes [2]

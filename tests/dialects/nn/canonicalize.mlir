@@ -305,3 +305,40 @@ func.func @shares_equal_constants() -> (tensor<4xf32>, tensor<4xf32>) {
   %1 = nn.constant #nn.external<"model.onnx", 0, 16> -> tensor<4xf32>
   return %0, %1 : tensor<4xf32>, tensor<4xf32>
 }
+
+// -----
+
+// Heads that were split off and are stacked again in their order: the tensor itself, or a range of it.
+// CHECK-LABEL: func.func @joined_pieces
+// CHECK-SAME: (%[[X:.*]]: tensor<?x?x32xf32>)
+// CHECK-DAG: %[[ALL:.*]] = nn.constant dense<[0, 0, 2, 16]> : tensor<4xi64>
+// CHECK-DAG: %[[FEW:.*]] = nn.constant dense<[0, 0, 2, 8]> : tensor<4xi64>
+// CHECK-DAG: %[[WHOLE:.*]] = nn.reshape %[[X]], %[[ALL]]
+// CHECK-DAG: %[[RANGE:.*]] = nn.slice %[[X]]
+// CHECK-DAG: %[[PART:.*]] = nn.reshape %[[RANGE]], %[[FEW]] : (tensor<?x?x16xf32>, tensor<4xi64>) -> tensor<?x?x2x8xf32>
+// CHECK: return %[[WHOLE]], %[[PART]]
+func.func @joined_pieces(%x: tensor<?x?x32xf32>) -> (tensor<?x?x2x16xf32>, tensor<?x?x2x8xf32>) {
+  %a:2 = nn.split %x {axis = 2 : i64, num_outputs = 2 : i64} : (tensor<?x?x32xf32>) -> (tensor<?x?x16xf32>, tensor<?x?x16xf32>)
+  %a0 = nn.unsqueeze %a#0 axes [2] : (tensor<?x?x16xf32>) -> tensor<?x?x1x16xf32>
+  %a1 = nn.unsqueeze %a#1 axes [2] : (tensor<?x?x16xf32>) -> tensor<?x?x1x16xf32>
+  %whole = nn.concat %a0, %a1 {axis = 2 : i64} : (tensor<?x?x1x16xf32>, tensor<?x?x1x16xf32>) -> tensor<?x?x2x16xf32>
+  %b:4 = nn.split %x {axis = 2 : i64, num_outputs = 4 : i64} : (tensor<?x?x32xf32>) -> (tensor<?x?x8xf32>, tensor<?x?x8xf32>, tensor<?x?x8xf32>, tensor<?x?x8xf32>)
+  %b1 = nn.unsqueeze %b#1 axes [2] : (tensor<?x?x8xf32>) -> tensor<?x?x1x8xf32>
+  %b2 = nn.unsqueeze %b#2 axes [2] : (tensor<?x?x8xf32>) -> tensor<?x?x1x8xf32>
+  %part = nn.concat %b1, %b2 {axis = 2 : i64} : (tensor<?x?x1x8xf32>, tensor<?x?x1x8xf32>) -> tensor<?x?x2x8xf32>
+  return %whole, %part : tensor<?x?x2x16xf32>, tensor<?x?x2x8xf32>
+}
+
+// -----
+
+// In another order they stay pieces.
+// CHECK-LABEL: func.func @swapped_pieces
+// CHECK: nn.split
+// CHECK: nn.concat
+func.func @swapped_pieces(%x: tensor<?x?x32xf32>) -> tensor<?x?x2x16xf32> {
+  %a:2 = nn.split %x {axis = 2 : i64, num_outputs = 2 : i64} : (tensor<?x?x32xf32>) -> (tensor<?x?x16xf32>, tensor<?x?x16xf32>)
+  %a0 = nn.unsqueeze %a#0 axes [2] : (tensor<?x?x16xf32>) -> tensor<?x?x1x16xf32>
+  %a1 = nn.unsqueeze %a#1 axes [2] : (tensor<?x?x16xf32>) -> tensor<?x?x1x16xf32>
+  %whole = nn.concat %a1, %a0 {axis = 2 : i64} : (tensor<?x?x1x16xf32>, tensor<?x?x1x16xf32>) -> tensor<?x?x2x16xf32>
+  return %whole : tensor<?x?x2x16xf32>
+}
