@@ -365,7 +365,8 @@ def Kernel_AttentionOp : Kernel_Root<"attention"> {
     (lowest number and 0 where there are none). Both kernels have the same other operands and regions. States are the
     first kernel's only result and an input of the second, between scale and captures: a tensor of f32 whose map's n
     is the number of the part and whose e is a column of the state, the value's columns, then maximum and sum; its
-    first dimension counts the parts. If there are none, takes_parts computes everything itself, to the same bits:
+    first dimension counts the parts. If there are none, takes_parts computes everything itself, to the same bits. The
+    sums of a state may be NaN where a value that isn't finite weighs 0; takes_parts then goes through that row's keys:
 
         %s = kernel.attention ... ins(%q, %k, %v : ...) attributes {..., part_size = 256 : i64, gives_parts} ...
           // tensor<?x?x12x?x66xf32>, map (n, b, g * 3 + r, m, e)
