@@ -123,5 +123,26 @@ kernel.func @columns(%x: tensor<?x?xf32> {kernel.dims = array<i64: 1, 0>}, %n: i
 
 TEST(Rowwise, RunsAlongAnyDimension) { check_kernel(kColumns, "columns", {{1, 1}, {3, 20}, {20, 3}, {33, 70}}); }
 
+/// Rows of one element, whose place in the result no loop is needed for: it isn't a number of the whole row.
+constexpr char kSingles[] = R"(
+#x = affine_map<(i, j)[s0] -> (i)>
+kernel.func @singles(%x: tensor<?xf32> {kernel.dims = array<i64: 0>}, %n: index)
+    -> (tensor<?xf32> {kernel.dims = array<i64: 0>}) {
+  %p = kernel.rowwise sizes(%n) bounds(affine_map<()[s0] -> (s0, 1)>) ins(%x : tensor<?xf32>)
+      attributes {indexing_maps = [#x, #x], combiners = [#kernel.combiner<sum>]} regions {
+  ^bb0(%e: f32):
+    %half = arith.constant 0.5 : f32
+    %h = arith.mulf %e, %half : f32
+    kernel.yield %h : f32
+  }, {
+  ^bb0(%e: f32, %sum: f32):
+    %d = arith.subf %e, %sum : f32
+    kernel.yield %d : f32
+  } : tensor<?xf32>
+  kernel.return %p : tensor<?xf32>
+})";
+
+TEST(Rowwise, ComputesRowsOfOneElement) { check_kernel(kSingles, "singles", {{0}, {1}, {7}, {40}}); }
+
 } // namespace
 } // namespace heddle::conformance

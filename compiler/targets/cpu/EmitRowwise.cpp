@@ -75,13 +75,17 @@ private:
     return status;
   }
 
-  /// Results of one value per row depend on the statistics alone, so an empty row has them too: no input is read.
+  /// Results of one value per row depend on the statistics alone, so an empty row has them too: no input is read. But
+  /// where rows have one element each, its result may be written without that loop, and depends on it.
   void emitRowResults(ArrayRef<Value> stats, LogicalResult &status) {
     Lanes scalar;
     loops.back() = emitter.index(0);
+    bool hasElement = plan.nest.bounds[plan.vectorLoop].getConstant() == 1;
     SmallVector<Value> arguments;
-    for (Value input : op.getInputs())
-      arguments.push_back(emitter.zero(cast<RankedTensorType>(input.getType()).getElementType()));
+    for (auto [number, input] : llvm::enumerate(op.getInputs()))
+      arguments.push_back(hasElement
+                              ? emitter.load(plan.bindings[number], plan.getInput(number), loops, scalar)
+                              : emitter.zero(cast<RankedTensorType>(input.getType()).getElementType()));
     llvm::append_range(arguments, stats);
     auto values = RegionEmitter(emitter, loops, scalar).emit(op.getFinish(), arguments);
     if (failed(values)) {
