@@ -109,11 +109,11 @@ private:
   void planRowwise();
   void planReduce();
   void planScan();
+  void planScatter();
+  void planTopK();
   mlir::LogicalResult planContract();
   mlir::LogicalResult planAttention();
   mlir::LogicalResult planParts(kernel::AttentionOp op);
-  void planScatter();
-  void planTopK();
   mlir::AffineExpr layOutAttention(mlir::AffineExpr depth);
   unsigned chooseVectorLoop();
   mlir::AffineExpr toExpr(const Polynomial &polynomial) const { return polynomial.toExpr(space); }
