@@ -41,7 +41,10 @@ artifact_source::~artifact_source() {
 
 heddle_status_t artifact_source::open_file(const char *path) {
   context_ = format("in %s", path);
-  descriptor_ = open(path, O_RDONLY | O_CLOEXEC);
+  // Not blocking: opening a pipe would wait for its writer. A file on a network may be interrupted.
+  do {
+    descriptor_ = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  } while (descriptor_ < 0 && errno == EINTR);
   if (descriptor_ < 0)
     return io_error(path, "cannot open", errno);
   struct stat info;

@@ -39,7 +39,6 @@ public:
 class device_program {
 public:
   virtual ~device_program() = default;
-  /// Null if memory is out.
   virtual std::unique_ptr<device_session> create_session() const = 0;
 };
 

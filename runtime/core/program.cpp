@@ -6,7 +6,7 @@
 
 #include <cstdint>
 #include <cstring>
-#include <new>
+#include <memory>
 
 #include <heddle/executable_abi.h>
 
@@ -74,8 +74,9 @@ heddle_status_t load(const heddle_program_options_t &options, heddle_program_t *
   heddle_status_t selected = select_target(tables, *driver, options.target, &program->target);
   if (options.inspect_only) {
     // Any target will do for a description, but only one that can run is in use.
-    describe(*driver, selected ? tables.targets.size() : program->target, program);
+    const size_t in_use = selected ? tables.targets.size() : program->target;
     heddle_status_release(selected);
+    describe(*driver, in_use, program);
     return nullptr;
   }
   HEDDLE_RETURN_IF_ERROR(with_context(selected, program->loaded.source.context()));
@@ -84,31 +85,23 @@ heddle_status_t load(const heddle_program_options_t &options, heddle_program_t *
   return nullptr;
 }
 
-} // namespace
-} // namespace heddle::runtime
-
-heddle_status_t heddle_program_load(const char *path, const heddle_program_options_t *options,
-                                    heddle_program_t **out_program) {
+heddle_status_t load_file(const char *path, const heddle_program_options_t *options, heddle_program_t **out_program) {
   if (!path || !out_program)
     return fail(error::H0101, !path ? "path is null" : "out_program is null");
-  std::unique_ptr<heddle_program_t> program(new (std::nothrow) heddle_program_t);
-  if (!program)
-    return out_of_memory();
+  auto program = std::make_unique<heddle_program_t>();
   HEDDLE_RETURN_IF_ERROR(program->loaded.source.open_file(path));
   HEDDLE_RETURN_IF_ERROR(load(options ? *options : default_options, program.get()));
   *out_program = program.release();
   return nullptr;
 }
 
-heddle_status_t heddle_program_load_memory(const void *data, size_t length, heddle_release_fn_t release, void *user,
-                                           const heddle_program_options_t *options, heddle_program_t **out_program) {
+heddle_status_t load_memory(const void *data, size_t length, heddle_release_fn_t release, void *user,
+                            const heddle_program_options_t *options, heddle_program_t **out_program) {
   if (!data || !out_program)
     return fail(error::H0101, !data ? "data is null" : "out_program is null");
   if (reinterpret_cast<uintptr_t>(data) % HEDDLE_BUFFER_ALIGNMENT != 0)
     return fail(error::H0101, format("expects an artifact aligned to %d bytes", HEDDLE_BUFFER_ALIGNMENT));
-  std::unique_ptr<heddle_program_t> program(new (std::nothrow) heddle_program_t);
-  if (!program)
-    return out_of_memory();
+  auto program = std::make_unique<heddle_program_t>();
   program->loaded.source.use_memory(data, length);
   HEDDLE_RETURN_IF_ERROR(load(options ? *options : default_options, program.get()));
   // Only now: a failure leaves the memory with the caller.
@@ -116,6 +109,32 @@ heddle_status_t heddle_program_load_memory(const void *data, size_t length, hedd
   program->release_user = user;
   *out_program = program.release();
   return nullptr;
+}
+
+heddle_status_t plan_entry(const heddle_program_t *program, const char *entry, const heddle_tensor_t *const *inputs,
+                           size_t input_count, heddle_plan_info_t *out_plan) {
+  if (!program || !out_plan)
+    return fail(error::H0101, !program ? "program is null" : "out_plan is null");
+  const entry_table *found = nullptr;
+  HEDDLE_RETURN_IF_ERROR(find_entry(program->loaded.tables, entry, &found));
+  HEDDLE_RETURN_IF_ERROR(check_inputs(*found, inputs, input_count));
+  plan plan;
+  HEDDLE_RETURN_IF_ERROR(make_plan(program->loaded.tables, *found, program->target, inputs, &plan));
+  *out_plan = {plan.arena_bytes, plan.scratch_bytes, plan.flops, plan.bytes, found->dispatch_count};
+  return nullptr;
+}
+
+} // namespace
+} // namespace heddle::runtime
+
+heddle_status_t heddle_program_load(const char *path, const heddle_program_options_t *options,
+                                    heddle_program_t **out_program) {
+  return at_border([&] { return load_file(path, options, out_program); });
+}
+
+heddle_status_t heddle_program_load_memory(const void *data, size_t length, heddle_release_fn_t release, void *user,
+                                           const heddle_program_options_t *options, heddle_program_t **out_program) {
+  return at_border([&] { return load_memory(data, length, release, user, options, out_program); });
 }
 
 void heddle_program_retain(heddle_program_t *program) { program->references.fetch_add(1, std::memory_order_relaxed); }
@@ -130,13 +149,5 @@ const heddle_program_info_t *heddle_program_info(const heddle_program_t *program
 heddle_status_t heddle_program_plan(const heddle_program_t *program, const char *entry,
                                     const heddle_tensor_t *const *inputs, size_t input_count,
                                     heddle_plan_info_t *out_plan) {
-  if (!program || !out_plan)
-    return fail(error::H0101, !program ? "program is null" : "out_plan is null");
-  const entry_table *found = nullptr;
-  HEDDLE_RETURN_IF_ERROR(find_entry(program->loaded.tables, entry, &found));
-  HEDDLE_RETURN_IF_ERROR(check_inputs(*found, inputs, input_count));
-  plan plan;
-  HEDDLE_RETURN_IF_ERROR(make_plan(program->loaded.tables, *found, program->target, inputs, &plan));
-  *out_plan = {plan.arena_bytes, plan.scratch_bytes, plan.flops, plan.bytes, found->dispatch_count};
-  return nullptr;
+  return at_border([&] { return plan_entry(program, entry, inputs, input_count, out_plan); });
 }

@@ -3,8 +3,8 @@
 // A session: checks what a run is given, finds or makes its plan, and hands it to the device. All vectors here keep
 // their memory between runs, so that a repeated run allocates nothing.
 
+#include <algorithm>
 #include <atomic>
-#include <new>
 
 #include "runtime/core/element_type.h"
 #include "runtime/core/input_check.h"
@@ -90,18 +90,28 @@ heddle_status_t prepare_outputs(heddle_session_t *session, const entry_table &en
   return nullptr;
 }
 
-/// Hands the new outputs to the caller, or gives them up if the run failed.
-void finish_outputs(heddle_session_t *session, bool succeeded, heddle_tensor_t **out_outputs) {
-  for (size_t i = 0; i < session->outputs.size(); ++i) {
-    if (out_outputs[i])
-      continue;
-    if (succeeded)
-      out_outputs[i] = session->outputs[i];
-    else
-      heddle_tensor_release(session->outputs[i]);
+/// The new outputs of a run: given up at its end, whichever way it ends, unless hand_out() came first.
+class new_outputs {
+public:
+  new_outputs(heddle_session_t *session, heddle_tensor_t **out_outputs) : session_(session), out_(out_outputs) {}
+  new_outputs(const new_outputs &) = delete;
+  new_outputs &operator=(const new_outputs &) = delete;
+  ~new_outputs() {
+    for (size_t i = 0; i < session_->outputs.size(); ++i)
+      if (!out_[i])
+        heddle_tensor_release(session_->outputs[i]);
+    session_->outputs.clear();
   }
-  session->outputs.clear();
-}
+
+  void hand_out() {
+    std::copy(session_->outputs.begin(), session_->outputs.end(), out_);
+    session_->outputs.clear();
+  }
+
+private:
+  heddle_session_t *session_;
+  heddle_tensor_t **out_;
+};
 
 heddle_status_t run(heddle_session_t *session, const char *entry_name, const heddle_tensor_t *const *inputs,
                     size_t input_count, heddle_tensor_t **out_outputs, size_t output_count) {
@@ -119,32 +129,31 @@ heddle_status_t run(heddle_session_t *session, const char *entry_name, const hed
   HEDDLE_RETURN_IF_ERROR(plan_run(session, *entry, inputs, &plan));
   HEDDLE_RETURN_IF_ERROR(check_outputs(*entry, *plan, inputs, out_outputs));
   HEDDLE_RETURN_IF_ERROR(prepare_inputs(session, *entry, inputs));
-  // From here on there may be new tensors, so every way out leads through finish_outputs.
-  heddle_status_t status = prepare_outputs(session, *entry, *plan, out_outputs);
-  if (!status)
-    status = session->device->run({entry, plan, session->input_data.data(), session->output_data.data(),
-                                   &session->state, session->observer, session->observer_user});
-  finish_outputs(session, !status, out_outputs);
-  return status;
+  new_outputs made(session, out_outputs);
+  HEDDLE_RETURN_IF_ERROR(prepare_outputs(session, *entry, *plan, out_outputs));
+  HEDDLE_RETURN_IF_ERROR(session->device->run({entry, plan, session->input_data.data(), session->output_data.data(),
+                                               &session->state, session->observer, session->observer_user}));
+  made.hand_out();
+  return nullptr;
+}
+
+heddle_status_t create(heddle_program_t *program, heddle_session_t **out_session) {
+  if (!program || !out_session)
+    return fail(error::H0101, !program ? "program is null" : "out_session is null");
+  if (!program->device)
+    return fail(error::H0103, "the program was loaded for inspection only", "load it without inspect_only");
+  auto session = std::make_unique<heddle_session_t>();
+  session->device = program->device->create_session();
+  heddle_program_retain(program);
+  session->program = program;
+  *out_session = session.release();
+  return nullptr;
 }
 
 } // namespace
 
 heddle_status_t heddle_session_create(heddle_program_t *program, heddle_session_t **out_session) {
-  if (!program || !out_session)
-    return fail(error::H0101, !program ? "program is null" : "out_session is null");
-  if (!program->device)
-    return fail(error::H0103, "the program was loaded for inspection only", "load it without inspect_only");
-  std::unique_ptr<heddle_session_t> session(new (std::nothrow) heddle_session_t);
-  if (!session)
-    return out_of_memory();
-  session->device = program->device->create_session();
-  if (!session->device)
-    return out_of_memory();
-  heddle_program_retain(program);
-  session->program = program;
-  *out_session = session.release();
-  return nullptr;
+  return at_border([&] { return create(program, out_session); });
 }
 
 void heddle_session_release(heddle_session_t *session) {
@@ -159,12 +168,14 @@ void heddle_session_release(heddle_session_t *session) {
 heddle_status_t heddle_session_run(heddle_session_t *session, const char *entry, const heddle_tensor_t *const *inputs,
                                    size_t input_count, heddle_tensor_t **out_outputs, size_t output_count) {
   if (!session)
-    return fail(error::H0101, "session is null");
+    return at_border([] { return fail(error::H0101, "session is null"); });
   // Two runs would write into one arena. Refusing costs an exchange; a lock would hide the caller's mistake.
   run_state expected = run_state::idle;
   if (!session->state.compare_exchange_strong(expected, run_state::running, std::memory_order_acquire))
-    return fail(error::H0102, "the session is in the middle of another run", "use one session per thread");
-  heddle_status_t status = run(session, entry, inputs, input_count, out_outputs, output_count);
+    return at_border(
+        [] { return fail(error::H0102, "the session is in the middle of another run", "use one session per thread"); });
+  heddle_status_t status =
+      at_border([&] { return run(session, entry, inputs, input_count, out_outputs, output_count); });
   session->state.store(run_state::idle, std::memory_order_release);
   return with_context(status, session->program->loaded.source.context());
 }

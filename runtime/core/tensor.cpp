@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
-#include <new>
+#include <utility>
 
 #include "runtime/core/checked_math.h"
 
@@ -17,7 +17,7 @@ namespace {
 
 /// A tensor of that shape, still without data.
 heddle_status_t create_shape(heddle_element_type_t type, size_t rank, const int64_t *dims,
-                             heddle_tensor_t **out_tensor) {
+                             std::unique_ptr<heddle_tensor_t> *out_tensor) {
   const size_t element_size = heddle_element_type_size(type);
   if (element_size == 0)
     return fail(error::H0101, format("%d is no element type", static_cast<int>(type)));
@@ -31,16 +31,14 @@ heddle_status_t create_shape(heddle_element_type_t type, size_t rank, const int6
   if (!checked_product(dims, rank, &elements) || !checked_mul(elements, static_cast<int64_t>(element_size), &bytes))
     return fail(error::H0101, format("%s is no shape of a tensor: a dimension is negative or the size overflows",
                                      format_dims(dims, rank).c_str()));
-  auto *tensor = new (std::nothrow) heddle_tensor_t;
-  if (!tensor)
-    return out_of_memory();
+  auto tensor = std::make_unique<heddle_tensor_t>();
   tensor->type = type;
   tensor->rank = rank;
   if (rank != 0)
     std::memcpy(tensor->dims, dims, rank * sizeof(int64_t));
   tensor->element_count = static_cast<size_t>(elements);
   tensor->byte_length = static_cast<size_t>(bytes);
-  *out_tensor = tensor;
+  *out_tensor = std::move(tensor);
   return nullptr;
 }
 
@@ -48,9 +46,8 @@ heddle_status_t create_shape(heddle_element_type_t type, size_t rank, const int6
 
 heddle_status_t create_unset_tensor(heddle_element_type_t type, size_t rank, const int64_t *dims,
                                     heddle_tensor_t **out_tensor) {
-  heddle_tensor_t *created = nullptr;
-  HEDDLE_RETURN_IF_ERROR(create_shape(type, rank, dims, &created));
-  std::unique_ptr<heddle_tensor_t> tensor(created);
+  std::unique_ptr<heddle_tensor_t> tensor;
+  HEDDLE_RETURN_IF_ERROR(create_shape(type, rank, dims, &tensor));
   if (!tensor->owned.reserve(tensor->byte_length))
     return fail(error::H0313, format("not enough memory for a tensor of %zu bytes", tensor->byte_length));
   tensor->data = tensor->owned.data();
@@ -58,12 +55,10 @@ heddle_status_t create_unset_tensor(heddle_element_type_t type, size_t rank, con
   return nullptr;
 }
 
-} // namespace heddle::runtime
+namespace {
 
-using namespace heddle::runtime;
-
-heddle_status_t heddle_tensor_create(heddle_element_type_t type, size_t rank, const int64_t *dims,
-                                     heddle_tensor_t **out_tensor) {
+heddle_status_t create_zeroed(heddle_element_type_t type, size_t rank, const int64_t *dims,
+                              heddle_tensor_t **out_tensor) {
   if (!out_tensor)
     return fail(error::H0101, "out_tensor is null");
   HEDDLE_RETURN_IF_ERROR(create_unset_tensor(type, rank, dims, out_tensor));
@@ -71,14 +66,12 @@ heddle_status_t heddle_tensor_create(heddle_element_type_t type, size_t rank, co
   return nullptr;
 }
 
-heddle_status_t heddle_tensor_wrap(heddle_element_type_t type, size_t rank, const int64_t *dims, void *data,
-                                   size_t byte_length, heddle_release_fn_t release, void *user,
-                                   heddle_tensor_t **out_tensor) {
+heddle_status_t wrap(heddle_element_type_t type, size_t rank, const int64_t *dims, void *data, size_t byte_length,
+                     heddle_release_fn_t release, void *user, heddle_tensor_t **out_tensor) {
   if (!out_tensor)
     return fail(error::H0101, "out_tensor is null");
-  heddle_tensor_t *created = nullptr;
-  HEDDLE_RETURN_IF_ERROR(create_shape(type, rank, dims, &created));
-  std::unique_ptr<heddle_tensor_t> tensor(created);
+  std::unique_ptr<heddle_tensor_t> tensor;
+  HEDDLE_RETURN_IF_ERROR(create_shape(type, rank, dims, &tensor));
   if (byte_length < tensor->byte_length)
     return fail(error::H0101, format("a tensor of %s %s needs %zu bytes, got %zu", heddle_element_type_name(type),
                                      format_dims(dims, rank).c_str(), tensor->byte_length, byte_length));
@@ -95,6 +88,22 @@ heddle_status_t heddle_tensor_wrap(heddle_element_type_t type, size_t rank, cons
   tensor->user = user;
   *out_tensor = tensor.release();
   return nullptr;
+}
+
+} // namespace
+} // namespace heddle::runtime
+
+using namespace heddle::runtime;
+
+heddle_status_t heddle_tensor_create(heddle_element_type_t type, size_t rank, const int64_t *dims,
+                                     heddle_tensor_t **out_tensor) {
+  return at_border([&] { return create_zeroed(type, rank, dims, out_tensor); });
+}
+
+heddle_status_t heddle_tensor_wrap(heddle_element_type_t type, size_t rank, const int64_t *dims, void *data,
+                                   size_t byte_length, heddle_release_fn_t release, void *user,
+                                   heddle_tensor_t **out_tensor) {
+  return at_border([&] { return wrap(type, rank, dims, data, byte_length, release, user, out_tensor); });
 }
 
 void heddle_tensor_retain(heddle_tensor_t *tensor) { tensor->references.fetch_add(1, std::memory_order_relaxed); }

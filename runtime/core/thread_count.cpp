@@ -6,11 +6,15 @@
 #include "runtime/core/thread_count.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <cstdio>
 #include <cstdlib>
-#include <fstream>
+#include <string>
 #include <vector>
 
+#include <fcntl.h>
 #include <sched.h>
+#include <unistd.h>
 
 namespace heddle::runtime {
 
@@ -26,22 +30,37 @@ void apply_limit(double quota, double period, unsigned *limit) {
   *limit = *limit == 0 ? rounded : std::min(*limit, rounded);
 }
 
+/// The text of a small file of the kernel; empty where there is none. Not through a stream: that would swallow the lack
+/// of memory and make of it another number of threads.
+std::string read_text(const std::string &path) {
+  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0)
+    return {};
+  // Nothing may throw while the descriptor is open.
+  char buffer[4096];
+  size_t length = 0;
+  ssize_t count = 0;
+  do {
+    count = read(descriptor, buffer + length, sizeof(buffer) - length);
+    length += count > 0 ? static_cast<size_t>(count) : 0;
+  } while (count > 0 || (count < 0 && errno == EINTR));
+  close(descriptor);
+  return std::string(buffer, length);
+}
+
 /// cgroup version 2: "max 100000" or "150000 100000".
 void read_version_2(const std::string &folder, unsigned *limit) {
-  std::ifstream file(folder + "/cpu.max");
-  std::string quota;
+  const std::string text = read_text(folder + "/cpu.max");
+  double quota = 0;
   double period = 0;
-  if (file >> quota >> period && quota != "max")
-    apply_limit(std::atof(quota.c_str()), period, limit);
+  if (std::sscanf(text.c_str(), "%lf %lf", &quota, &period) == 2)
+    apply_limit(quota, period, limit);
 }
 
 void read_version_1(const std::string &folder, unsigned *limit) {
-  std::ifstream quota_file(folder + "/cpu.cfs_quota_us");
-  std::ifstream period_file(folder + "/cpu.cfs_period_us");
-  double quota = 0;
-  double period = 0;
-  if (quota_file >> quota && period_file >> period)
-    apply_limit(quota, period, limit);
+  const std::string quota = read_text(folder + "/cpu.cfs_quota_us");
+  const std::string period = read_text(folder + "/cpu.cfs_period_us");
+  apply_limit(std::atof(quota.c_str()), std::atof(period.c_str()), limit);
 }
 
 /// Whether a cgroup line's comma-separated list names the cpu controller.
@@ -69,8 +88,10 @@ unsigned available_cpu_count() {
 
 unsigned cgroup_cpu_limit(const std::string &root) {
   unsigned limit = 0;
-  std::ifstream file(root + "/proc/self/cgroup");
-  for (std::string line; std::getline(file, line);) {
+  const std::string text = read_text(root + "/proc/self/cgroup");
+  for (size_t begin = 0, end = 0; begin < text.size(); begin = end + 1) {
+    end = std::min(text.find('\n', begin), text.size());
+    const std::string line = text.substr(begin, end - begin);
     // hierarchy:controllers:path; version 2 has the hierarchy 0 and no controllers.
     const size_t first = line.find(':');
     const size_t second = first == std::string::npos ? first : line.find(':', first + 1);
@@ -111,10 +132,16 @@ heddle_status_t default_thread_count(unsigned *out_count) {
 } // namespace heddle::runtime
 
 unsigned heddle_default_thread_count(void) {
-  unsigned count = 0;
-  if (heddle_status_t status = heddle::runtime::default_thread_count(&count)) {
+  using namespace heddle::runtime;
+  // One thread is what works where there isn't even memory to read the limits.
+  unsigned count = 1;
+  heddle_status_release(at_border([&] {
+    heddle_status_t status = default_thread_count(&count);
+    if (!status)
+      return status;
     heddle_status_release(status);
-    return heddle::runtime::available_cpu_count();
-  }
+    count = available_cpu_count();
+    return heddle_status_t(nullptr);
+  }));
   return count;
 }

@@ -10,8 +10,8 @@
 #include <climits>
 #include <csignal>
 #include <cstdio>
+#include <memory>
 #include <mutex>
-#include <new>
 
 #include <linux/futex.h>
 #include <sched.h>
@@ -178,26 +178,28 @@ heddle_status_t retain_default_thread_pool(heddle_thread_pool_t **out_pool) {
   return nullptr;
 }
 
-} // namespace heddle::runtime
+namespace {
 
-using namespace heddle::runtime;
-
-heddle_status_t heddle_thread_pool_create(unsigned thread_count, heddle_thread_pool_t **out_pool) {
+heddle_status_t create(unsigned thread_count, heddle_thread_pool_t **out_pool) {
   if (!out_pool)
     return fail(error::H0101, "out_pool is null");
   if (thread_count > max_thread_count)
     return fail(error::H0101, format("expects at most %u threads, got %u", max_thread_count, thread_count));
   if (thread_count == 0)
     HEDDLE_RETURN_IF_ERROR(default_thread_count(&thread_count));
-  auto *pool = new (std::nothrow) heddle_thread_pool_t;
-  if (!pool)
-    return out_of_memory();
-  if (heddle_status_t status = pool->pool.start(thread_count)) {
-    delete pool;
-    return status;
-  }
-  *out_pool = pool;
+  auto pool = std::make_unique<heddle_thread_pool_t>();
+  HEDDLE_RETURN_IF_ERROR(pool->pool.start(thread_count));
+  *out_pool = pool.release();
   return nullptr;
+}
+
+} // namespace
+} // namespace heddle::runtime
+
+using namespace heddle::runtime;
+
+heddle_status_t heddle_thread_pool_create(unsigned thread_count, heddle_thread_pool_t **out_pool) {
+  return at_border([&] { return create(thread_count, out_pool); });
 }
 
 void heddle_thread_pool_retain(heddle_thread_pool_t *pool) { pool->references.fetch_add(1, std::memory_order_relaxed); }

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <vector>
 
+#include <elf.h>
+
 #include <heddle/heddle.hpp>
 
 namespace heddle::test {
@@ -44,30 +46,98 @@ size_t touch(const heddle_program_info_t &info) {
   return sum;
 }
 
-/// Plans |entry| with each dynamic dimension of |size|.
-void plan_entry(const program &program, const heddle_entry_info_t &entry, int64_t size) {
-  std::vector<tensor> inputs;
+/// Small inputs for |entry| with each dynamic dimension of |size|; false where the entry wants large ones.
+bool make_inputs(const heddle_entry_info_t &entry, int64_t size, std::vector<tensor> *inputs) {
   for (size_t i = 0; i < entry.input_count; ++i) {
     std::vector<int64_t> dims;
     int64_t elements = 1;
     for (size_t dim = 0; dim < entry.inputs[i].rank; ++dim) {
       dims.push_back(entry.inputs[i].dims[dim].value < 0 ? size : entry.inputs[i].dims[dim].value);
       if (dims.back() > 1000 || (elements *= dims.back()) > 100000)
-        return;
+        return false;
     }
     auto input = tensor::create(entry.inputs[i].type, dims);
     if (!input)
-      return;
-    inputs.push_back(std::move(*input));
+      return false;
+    inputs->push_back(std::move(*input));
   }
+  return true;
+}
+
+std::vector<const heddle_tensor_t *> handles_of(const std::vector<tensor> &tensors) {
   std::vector<const heddle_tensor_t *> handles;
-  for (const tensor &input : inputs)
-    handles.push_back(input.get());
+  for (const tensor &tensor : tensors)
+    handles.push_back(tensor.get());
+  return handles;
+}
+
+void plan_entry(const program &program, const heddle_entry_info_t &entry, int64_t size) {
+  std::vector<tensor> inputs;
+  if (!make_inputs(entry, size, &inputs))
+    return;
+  const std::vector<const heddle_tensor_t *> handles = handles_of(inputs);
   heddle_plan_info_t plan;
   const status status{heddle_program_plan(program.get(), entry.name, handles.data(), handles.size(), &plan)};
 }
 
+/// Overwrites what would be executable of the image at |image| with return instructions.
+void disarm_code(std::byte *image, size_t length) {
+  constexpr int return_instruction = 0xc3; // x86-64
+  Elf64_Ehdr header;
+  if (length < sizeof(header))
+    return;
+  std::memcpy(&header, image, sizeof(header));
+  for (size_t i = 0; i < header.e_phnum; ++i) {
+    const uint64_t at = header.e_phoff + i * sizeof(Elf64_Phdr);
+    Elf64_Phdr segment;
+    if (at > length || length - at < sizeof(segment))
+      return;
+    std::memcpy(&segment, image + at, sizeof(segment));
+    if (segment.p_type == PT_LOAD && (segment.p_flags & PF_X) && segment.p_offset <= length &&
+        segment.p_filesz <= length - segment.p_offset)
+      std::memset(image + segment.p_offset, return_instruction, segment.p_filesz);
+  }
+}
+
+/// Runs |entry|; a failure is as good as a result.
+void run_entry(const session &session, const heddle_entry_info_t &entry, int64_t size) {
+  std::vector<tensor> inputs;
+  if (!make_inputs(entry, size, &inputs))
+    return;
+  const std::vector<const heddle_tensor_t *> handles = handles_of(inputs);
+  std::vector<heddle_tensor_t *> outputs(entry.output_count, nullptr);
+  const status status{
+      heddle_session_run(session.get(), entry.name, handles.data(), handles.size(), outputs.data(), outputs.size())};
+  for (heddle_tensor_t *output : outputs)
+    heddle_tensor_release(output);
+}
+
 } // namespace
+
+void run_without_code(void *data, size_t size) {
+  heddle_program_options_t options = {};
+  options.inspect_only = 1;
+  auto inspected = program::load_memory(data, size, options);
+  if (!inspected)
+    return;
+  const heddle_program_info_t &info = inspected->info();
+  for (size_t i = 0; i < info.section_count; ++i)
+    if (std::strcmp(info.sections[i].kind, "code") == 0)
+      disarm_code(static_cast<std::byte *>(data) + info.sections[i].offset, info.sections[i].length);
+  // One thread: what a harness reports must repeat.
+  auto pool = thread_pool::create(1);
+  if (!pool)
+    return;
+  options.inspect_only = 0;
+  options.thread_pool = pool->get();
+  auto loaded = program::load_memory(data, size, options);
+  if (!loaded)
+    return;
+  auto session = session::create(*loaded);
+  for (size_t i = 0; session && i < loaded->info().entry_count; ++i)
+    for (int64_t extent : {0, 1, 7})
+      run_entry(*session, loaded->info().entries[i], extent);
+}
 
 bool explore_artifact(const void *data, size_t size) {
   heddle_program_options_t options = {};

@@ -12,4 +12,9 @@ namespace heddle::test {
 /// entry point with small inputs. Runs no kernel: native code can't be made safe. Returns whether it loaded.
 bool explore_artifact(const void *data, size_t size);
 
+/// Runs every entry point of the artifact at |data| with small inputs, after what would be executable of its code has
+/// been overwritten by returns. Kernels then write nothing and return what happens to be in a register, so that all
+/// around them runs, refusals included.
+void run_without_code(void *data, size_t size);
+
 } // namespace heddle::test

@@ -5,7 +5,6 @@
 #include "runtime/devices/cpu/cpu_device.h"
 
 #include <cstring>
-#include <new>
 
 #include <heddle/executable_abi.h>
 
@@ -58,16 +57,12 @@ heddle_status_t cpu_program::load(const load_request &request) {
   return nullptr;
 }
 
-std::unique_ptr<device_session> cpu_program::create_session() const {
-  return std::unique_ptr<device_session>(new (std::nothrow) cpu_executor(*this));
-}
+std::unique_ptr<device_session> cpu_program::create_session() const { return std::make_unique<cpu_executor>(*this); }
 
 namespace {
 
 heddle_status_t load_program(const load_request &request, std::unique_ptr<device_program> *out_program) {
-  std::unique_ptr<cpu_program> program(new (std::nothrow) cpu_program);
-  if (!program)
-    return out_of_memory();
+  auto program = std::make_unique<cpu_program>();
   HEDDLE_RETURN_IF_ERROR(program->load(request));
   *out_program = std::move(program);
   return nullptr;

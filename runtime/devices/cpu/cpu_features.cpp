@@ -4,10 +4,9 @@
 
 #include "runtime/devices/cpu/cpu_features.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
-#include <string>
-#include <vector>
 
 #include <unistd.h>
 #if defined(__x86_64__)
@@ -31,6 +30,13 @@ struct feature_row {
   reg in;
   uint8_t bit;
   state needs;
+};
+
+/// What the host has. In memory of its own, not of the heap: a description of the host can't fail.
+struct host_description {
+  const char *features[128];
+  size_t feature_count;
+  char name[49]; ///< three times 16 bytes, as the CPU gives them
 };
 
 #if defined(__x86_64__)
@@ -144,8 +150,11 @@ uint64_t enabled_states() {
   return uint64_t(high) << 32 | low;
 }
 
-std::vector<const char *> detect() {
-  std::vector<const char *> found = {"x87"};
+// One more than there are rows: x87 needs no asking.
+static_assert(sizeof(rows) / sizeof(rows[0]) < sizeof(host_description::features) / sizeof(char *), "room for all");
+
+void detect_features(host_description *out) {
+  out->features[out->feature_count++] = "x87";
   const uint64_t states = enabled_states();
   const feature_row *leaf = nullptr; // whose values these are
   uint32_t values[4] = {};
@@ -157,20 +166,22 @@ std::vector<const char *> detect() {
         std::memset(values, 0, sizeof(values));
     }
     if ((values[row.in] >> row.bit & 1) && (states & row.needs) == row.needs)
-      found.push_back(row.name);
+      out->features[out->feature_count++] = row.name;
   }
-  return found;
 }
 
-std::string detect_name() {
+void detect_name(host_description *out) {
   uint32_t words[12] = {};
   for (uint32_t i = 0; i < 3; ++i)
     __get_cpuid(0x80000002 + i, &words[4 * i], &words[4 * i + 1], &words[4 * i + 2], &words[4 * i + 3]);
-  std::string name(reinterpret_cast<const char *>(words), sizeof(words));
-  name.resize(std::strlen(name.c_str()));
-  const size_t begin = name.find_first_not_of(' ');
-  const size_t end = name.find_last_not_of(' ');
-  return begin == std::string::npos ? "unknown" : name.substr(begin, end - begin + 1);
+  // Zeros end it; some CPUs pad it with spaces on the left, some on the right.
+  char text[sizeof(words) + 1] = {};
+  std::memcpy(text, words, sizeof(words));
+  const char *begin = text + std::strspn(text, " ");
+  size_t length = std::strlen(begin);
+  while (length != 0 && begin[length - 1] == ' ')
+    --length;
+  std::memcpy(out->name, length ? begin : "unknown", length ? length : 7);
 }
 
 constexpr const char *architecture = "x86-64";
@@ -178,15 +189,20 @@ constexpr const char *architecture = "x86-64";
 #else
 
 // No target of another architecture exists yet, so no feature counts as there and every artifact is refused.
-std::vector<const char *> detect() { return {}; }
-std::string detect_name() { return "unknown"; }
+void detect_features(host_description *) {}
+void detect_name(host_description *out) { std::memcpy(out->name, "unknown", 7); }
 constexpr const char *architecture = "unsupported";
 
 #endif
 
-const std::vector<const char *> &host_features() {
-  static const std::vector<const char *> features = detect();
-  return features;
+const host_description &describe_host() {
+  static const host_description host = [] {
+    host_description made = {};
+    detect_features(&made);
+    detect_name(&made);
+    return made;
+  }();
+  return host;
 }
 
 uint64_t cache_bytes(int name) {
@@ -197,21 +213,19 @@ uint64_t cache_bytes(int name) {
 } // namespace
 
 bool has_feature(const char *name) {
-  for (const char *feature : host_features())
-    if (std::strcmp(feature, name) == 0)
-      return true;
-  return false;
+  const host_description &host = describe_host();
+  return std::any_of(host.features, host.features + host.feature_count,
+                     [&](const char *feature) { return std::strcmp(feature, name) == 0; });
 }
 
 } // namespace heddle::runtime::cpu
 
 const heddle_host_info_t *heddle_host_info(void) {
   using namespace heddle::runtime::cpu;
-  static const std::string name = detect_name();
   static const heddle_host_info_t info = {architecture,
-                                          name.c_str(),
-                                          host_features().data(),
-                                          host_features().size(),
+                                          describe_host().name,
+                                          describe_host().features,
+                                          describe_host().feature_count,
                                           cache_bytes(_SC_LEVEL1_DCACHE_SIZE),
                                           cache_bytes(_SC_LEVEL2_CACHE_SIZE),
                                           cache_bytes(_SC_LEVEL3_CACHE_SIZE),
