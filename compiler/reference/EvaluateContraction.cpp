@@ -161,6 +161,10 @@ llvm::Expected<Window> getWindow(nn::ConvOp op, const HostTensor &input, const H
   return window;
 }
 
+std::vector<double> toDoubles(const HostTensor &tensor) {
+  return tensor.visit([](auto elements) { return std::vector<double>(elements.begin(), elements.end()); });
+}
+
 // For each (kernel position, output position) the offset in one channel of the input, or -1 in the padding.
 std::vector<int64_t> getPatchOffsets(const Window &window) {
   std::vector<int64_t> offsets = {0};
@@ -262,6 +266,8 @@ llvm::Expected<HostTensor> evaluate(nn::ConvOp op, In<nn::ConvOp> in) {
   if (auto patchCount = countElements(patchDims); !patchCount)
     return patchCount.takeError();
 
+  // Doubles are exact for integers up to 2^53: sums of 8-bit products of any size that fits memory.
+  std::vector<double> xs = toDoubles(input), ws = toDoubles(weight);
   std::vector<int64_t> offsets = getPatchOffsets(*window);
   int64_t inputSize = AxisSplit(input.getDims(), 1).inner, outputSize = AxisSplit(dims, 1).inner;
   int64_t patch = channels * AxisSplit(weight.getDims(), 1).inner;
@@ -271,15 +277,22 @@ llvm::Expected<HostTensor> evaluate(nn::ConvOp op, In<nn::ConvOp> in) {
     patches.clear();
     for (int64_t channel = image * channels; channel < (image + 1) * channels; ++channel)
       for (int64_t offset : offsets)
-        patches.push_back(offset < 0 ? 0 : input.getFloats()[channel * inputSize + offset]);
+        patches.push_back(offset < 0 ? 0 : xs[channel * inputSize + offset]);
     // y (features, positions) = weight (features, channels x kernel) @ patches
-    multiplyMatrices(weight.getFloats().data() + image % groups * features * patch, patches.data(),
+    multiplyMatrices(ws.data() + image % groups * features * patch, patches.data(),
                      y.data() + image * features * outputSize, features, patch, outputSize);
   }
-  if (in.getBias())
+  if (in.getBias()) {
+    std::vector<double> bias = toDoubles(*in.getBias());
     for (size_t i = 0; i < y.size(); ++i)
-      y[i] += in.getBias()->getFloats()[i / outputSize % dims[1]];
-  return HostTensor(input.getElementType(), dims, std::move(y));
+      y[i] += bias[i / outputSize % dims[1]];
+  }
+  if (input.isFloat())
+    return HostTensor(input.getElementType(), dims, std::move(y));
+  std::vector<int64_t> wrapped;
+  for (double value : y)
+    wrapped.push_back(input.getIntFormat().wrap(static_cast<uint64_t>(static_cast<int64_t>(value))));
+  return HostTensor(input.getElementType(), dims, std::move(wrapped));
 }
 
 } // namespace heddle::reference

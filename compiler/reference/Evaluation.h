@@ -47,6 +47,11 @@ llvm::Expected<HostTensor> evaluate(nn::GemmOp op, In<nn::GemmOp> in);
 llvm::Expected<HostTensor> evaluate(nn::EinsumOp op, In<nn::EinsumOp> in);
 llvm::Expected<HostTensor> evaluate(nn::ConvOp op, In<nn::ConvOp> in);
 
+// Grids (EvaluateResampling.cpp).
+llvm::Expected<HostTensor> evaluate(nn::ConvTransposeOp op, In<nn::ConvTransposeOp> in);
+llvm::Expected<HostTensor> evaluate(nn::PoolOp op, In<nn::PoolOp> in);
+llvm::Expected<HostTensor> evaluate(nn::ResizeOp op, In<nn::ResizeOp> in);
+
 // Shapes (EvaluateShape.cpp).
 llvm::Expected<HostTensor> evaluate(nn::ReshapeOp op, In<nn::ReshapeOp> in);
 llvm::Expected<HostTensor> evaluate(nn::TransposeOp op, In<nn::TransposeOp> in);

@@ -47,6 +47,7 @@ llvm::Expected<Results> dispatch(Operation *op, Operands operands) {
       .Case<nn::ReduceOp, nn::ArgReduceOp, nn::CumSumOp>(call)
       .Case<nn::SoftmaxOp, nn::LogSoftmaxOp, nn::LayerNormOp, nn::RmsNormOp>(call)
       .Case<nn::MatMulOp, nn::GemmOp, nn::EinsumOp, nn::ConvOp>(call)
+      .Case<nn::ConvTransposeOp, nn::PoolOp, nn::ResizeOp>(call)
       .Case<nn::ReshapeOp, nn::TransposeOp, nn::SqueezeOp, nn::UnsqueezeOp, nn::FlattenOp, nn::ExpandOp>(call)
       .Case<nn::TileOp, nn::ConcatOp, nn::SplitOp, nn::SliceOp, nn::PadOp, nn::TriluOp>(call)
       .Case<nn::GatherOp, nn::GatherElementsOp, nn::GatherNdOp>(call)

@@ -103,21 +103,30 @@ LogicalResult EinsumOp::inferReturnTypes(MLIRContext *, OptionalLocation locatio
 //===------------------------------------------------------------------------------------------------------------===//
 
 /// Checks ranks, element types, and the number of channels.
-static LogicalResult checkConv(OptionalLocation location, ConvOp::Adaptor adaptor) {
+template <typename AdaptorTy> static LogicalResult checkConv(OptionalLocation location, AdaptorTy adaptor) {
   RankedTensorType input = getTensorType(adaptor.getInput()), weight = getTensorType(adaptor.getWeight());
   if (input.getRank() < 3 || weight.getRank() != input.getRank())
     return emitOptionalError(location, "expects input and weight of equal rank of at least 3, got ", input.getRank(),
                              " and ", weight.getRank());
   if (failed(checkSameElementType(location, adaptor.getInput(), adaptor.getWeight())))
     return failure();
+  // A transposed convolution's weight has channels and features the other way round.
+  constexpr bool isTransposed = std::is_same_v<AdaptorTy, ConvTransposeOp::Adaptor>;
   int64_t group = adaptor.getGroup(), channels = input.getDimSize(1), perGroup = weight.getDimSize(1);
   if (group < 1)
     return emitOptionalError(location, "expects at least 1 group, got ", group);
+  int64_t outputs = weight.getDimSize(0);
+  if (isTransposed) {
+    if (!mayEqual(channels, outputs))
+      return emitOptionalError(location, "expects a weight of ", channels, " input channels, got ", outputs);
+    outputs = perGroup == kDynamic ? kDynamic : perGroup * group;
+    perGroup = meet(channels, weight.getDimSize(0));
+    perGroup = perGroup == kDynamic || perGroup % group != 0 ? perGroup : perGroup / group;
+  }
   bool fits = channels == kDynamic || (channels % group == 0 && mayEqual(channels / group, perGroup));
   if (!fits)
     return emitOptionalError(location, "expects ", group, " group(s) of ", perGroup, " input channels, got ", channels,
                              " channels");
-  int64_t outputs = weight.getDimSize(0);
   if (outputs != kDynamic && outputs % group != 0)
     return emitOptionalError(location, "expects output channels in ", group, " equal groups, got ", outputs);
   if (Value bias = adaptor.getBias()) {
@@ -161,6 +170,41 @@ LogicalResult ConvOp::inferReturnTypes(MLIRContext *, OptionalLocation location,
       return emitOptionalError(location, "expects a kernel that fits the padded input, got extent ", reach, " in ",
                                padded, " at spatial dimension ", i);
     shape.push_back((padded - reach) / strides[i] + 1);
+  }
+  types.push_back(RankedTensorType::get(shape, input.getElementType()));
+  return success();
+}
+
+LogicalResult ConvTransposeOp::inferReturnTypes(MLIRContext *, OptionalLocation location, Adaptor adaptor,
+                                                SmallVectorImpl<Type> &types) {
+  if (failed(checkConv(location, adaptor)))
+    return failure();
+  RankedTensorType input = getTensorType(adaptor.getInput()), weight = getTensorType(adaptor.getWeight());
+  size_t spatial = input.getRank() - 2;
+  ArrayRef<int64_t> strides = adaptor.getStrides(), dilations = adaptor.getDilations(), pads = adaptor.getPads();
+  ArrayRef<int64_t> extra = adaptor.getOutputPadding();
+  if (strides.size() != spatial || !allAtLeast(strides, 1))
+    return emitOptionalError(location, "expects ", spatial, " strides of at least 1");
+  if (dilations.size() != spatial || !allAtLeast(dilations, 1))
+    return emitOptionalError(location, "expects ", spatial, " dilations of at least 1");
+  if (pads.size() != 2 * spatial || !allAtLeast(pads, 0))
+    return emitOptionalError(location, "expects ", 2 * spatial, " pads of at least 0");
+  if (extra.size() != spatial || !allAtLeast(extra, 0))
+    return emitOptionalError(location, "expects ", spatial, " output paddings of at least 0");
+  int64_t features = weight.getDimSize(1);
+  Extents shape{input.getDimSize(0), features == kDynamic ? kDynamic : features * int64_t(adaptor.getGroup())};
+  for (size_t i = 0; i < spatial; ++i) {
+    int64_t extent = input.getDimSize(i + 2), kernel = weight.getDimSize(i + 2);
+    if (extent == kDynamic || kernel == kDynamic || !allAtLeast({extent, kernel}, 0)) {
+      shape.push_back(kDynamic);
+      continue;
+    }
+    int64_t whole = (extent - 1) * strides[i] + dilations[i] * (kernel - 1) + 1 + extra[i];
+    int64_t result = whole - pads[i] - pads[i + spatial];
+    if (result < 1)
+      return emitOptionalError(location, "expects a result of at least one element, got ", result,
+                               " at spatial dimension ", i);
+    shape.push_back(result);
   }
   types.push_back(RankedTensorType::get(shape, input.getElementType()));
   return success();

@@ -13,13 +13,6 @@
 using namespace mlir;
 using namespace heddle::nn;
 
-/// What is known of a vector of extents whose length is static.
-static Extents getKnownExtents(Value vector) {
-  if (auto known = getKnownInts(vector))
-    return Extents(known->begin(), known->end());
-  return Extents(getTensorType(vector).getDimSize(0), kDynamic);
-}
-
 //===------------------------------------------------------------------------------------------------------------===//
 // nn.reshape
 //===------------------------------------------------------------------------------------------------------------===//

@@ -86,9 +86,35 @@ def Nn_ConvOp : Nn_Op<"conv"> {
     Errors: `expects 1 group(s) of 3 input channels, got 4 channels`; `expects 2 strides of at least 1`;
     `expects a kernel that fits the padded input, got extent 9 in 8 at spatial dimension 0`.
   }];
-  let arguments = (ins Nn_FloatTensor:$input, Nn_FloatTensor:$weight, Optional<Nn_FloatTensor>:$bias,
+  let arguments = (ins Nn_NumberTensor:$input, Nn_NumberTensor:$weight, Optional<Nn_NumberTensor>:$bias,
                        DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$pads, DenseI64ArrayAttr:$dilations,
                        I64Attr:$group);
+  let results = (outs Nn_NumberTensor:$output);
+  let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
+}
+
+def Nn_ConvTransposeOp : Nn_Op<"conv_transpose"> {
+  let summary = "The transposed map of a convolution";
+  let description = [{
+    Input (B, C, d1...), weight (C, M/group, k1...), bias (M); result (B, M, o1...) with `o = (d - 1) stride +
+    dilation (k - 1) + 1 + output_padding - pad_begin - pad_end`. Each input element adds its products with the kernel
+    around its place, `stride` apart, and the pads are cut off: `y[o] = sum of x[i] w[k] over i stride + k dilation =
+    o + pad_begin`.
+
+    Example:
+
+    ```mlir
+    %y = nn.conv_transpose %x, %w {dilations = array<i64: 1>, group = 1 : i64, output_padding = array<i64: 0>,
+                                   pads = array<i64: 1, 1>, strides = array<i64: 2>}
+       : (tensor<?x8x10xf32>, tensor<8x4x4xf32>) -> tensor<?x4x20xf32>
+    ```
+
+    Errors: as nn.conv; `expects 1 output paddings of at least 0`; `expects a result of at least one element, got 0 at
+    spatial dimension 0`.
+  }];
+  let arguments = (ins Nn_FloatTensor:$input, Nn_FloatTensor:$weight, Optional<Nn_FloatTensor>:$bias,
+                       DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$pads, DenseI64ArrayAttr:$dilations,
+                       DenseI64ArrayAttr:$output_padding, I64Attr:$group);
   let results = (outs Nn_FloatTensor:$output);
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
 }

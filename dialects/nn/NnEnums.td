@@ -110,6 +110,33 @@ def Nn_PadMode : Nn_I32Enum<"PadMode", "what nn.pad puts around the data", [
   I32EnumAttrCase<"Wrap", 3, "wrap">,
 ]>;
 
+def Nn_ResizeKind : Nn_I32Enum<"ResizeKind", "how nn.resize finds what lies between elements", [
+  I32EnumAttrCase<"Nearest", 0, "nearest">,
+  I32EnumAttrCase<"Linear", 1, "linear">,
+  I32EnumAttrCase<"Cubic", 2, "cubic">,
+]>;
+
+def Nn_ResizeCoordinates : Nn_I32Enum<"ResizeCoordinates", "where in the input an element of nn.resize's result lies", [
+  I32EnumAttrCase<"HalfPixel", 0, "half_pixel">,
+  I32EnumAttrCase<"HalfPixelSymmetric", 1, "half_pixel_symmetric">,
+  I32EnumAttrCase<"PytorchHalfPixel", 2, "pytorch_half_pixel">,
+  I32EnumAttrCase<"AlignCorners", 3, "align_corners">,
+  I32EnumAttrCase<"Asymmetric", 4, "asymmetric">,
+]>;
+
+def Nn_ResizeRounding : Nn_I32Enum<"ResizeRounding", "which neighbour is the nearest", [
+  I32EnumAttrCase<"RoundPreferFloor", 0, "round_prefer_floor">,
+  I32EnumAttrCase<"RoundPreferCeil", 1, "round_prefer_ceil">,
+  I32EnumAttrCase<"Floor", 2, "floor">,
+  I32EnumAttrCase<"Ceil", 3, "ceil">,
+]>;
+
+def Nn_PoolKind : Nn_I32Enum<"PoolKind", "what nn.pool makes of a window", [
+  I32EnumAttrCase<"Max", 0, "max">,
+  I32EnumAttrCase<"Average", 1, "average">,
+  I32EnumAttrCase<"Lp", 2, "lp">,
+]>;
+
 def Nn_UnaryKindAttr : Nn_EnumAttr<Nn_UnaryKind, "unary_kind">;
 def Nn_BinaryKindAttr : Nn_EnumAttr<Nn_BinaryKind, "binary_kind">;
 def Nn_CompareKindAttr : Nn_EnumAttr<Nn_CompareKind, "compare_kind">;
@@ -117,5 +144,9 @@ def Nn_ReduceKindAttr : Nn_EnumAttr<Nn_ReduceKind, "reduce_kind">;
 def Nn_ArgReduceKindAttr : Nn_EnumAttr<Nn_ArgReduceKind, "arg_reduce_kind">;
 def Nn_ScatterReductionAttr : Nn_EnumAttr<Nn_ScatterReduction, "scatter_reduction">;
 def Nn_PadModeAttr : Nn_EnumAttr<Nn_PadMode, "pad_mode">;
+def Nn_ResizeKindAttr : Nn_EnumAttr<Nn_ResizeKind, "resize_kind">;
+def Nn_ResizeCoordinatesAttr : Nn_EnumAttr<Nn_ResizeCoordinates, "resize_coordinates">;
+def Nn_ResizeRoundingAttr : Nn_EnumAttr<Nn_ResizeRounding, "resize_rounding">;
+def Nn_PoolKindAttr : Nn_EnumAttr<Nn_PoolKind, "pool_kind">;
 
 #endif // HEDDLE_DIALECTS_NN_NNENUMS_TD

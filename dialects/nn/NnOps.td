@@ -12,5 +12,6 @@ include "dialects/nn/NnContractionOps.td"
 include "dialects/nn/NnShapeOps.td"
 include "dialects/nn/NnIndexingOps.td"
 include "dialects/nn/NnQuantizationOps.td"
+include "dialects/nn/NnResamplingOps.td"
 
 #endif // HEDDLE_DIALECTS_NN_NNOPS_TD

@@ -4,6 +4,7 @@
 
 #include "dialects/nn/ShapeInference.h"
 
+#include "dialects/nn/ConstantData.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/CheckedArithmetic.h"
 #include "llvm/Support/raw_ostream.h"
@@ -106,6 +107,12 @@ LogicalResult heddle::nn::inferMatMulShape(OptionalLocation location, ArrayRef<i
   if (b.size() > 1)
     result.push_back(b.back());
   return success();
+}
+
+Extents heddle::nn::getKnownExtents(Value vector) {
+  if (auto known = getKnownInts(vector))
+    return Extents(known->begin(), known->end());
+  return Extents(getTensorType(vector).getDimSize(0), kDynamic);
 }
 
 FailureOr<int64_t> heddle::nn::getStaticLength(OptionalLocation location, Value vector, llvm::StringRef what) {

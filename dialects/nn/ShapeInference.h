@@ -56,6 +56,9 @@ mlir::LogicalResult checkSameElementType(OptionalLocation location, mlir::Value 
 mlir::LogicalResult inferMatMulShape(OptionalLocation location, llvm::ArrayRef<int64_t> a, llvm::ArrayRef<int64_t> b,
                                      Extents &result);
 
+/// What is known of a vector of extents whose length is static.
+Extents getKnownExtents(mlir::Value vector);
+
 /// The static number of elements of a vector; an error "expects |what| of static length" where it is `?`.
 mlir::FailureOr<int64_t> getStaticLength(OptionalLocation location, mlir::Value vector, llvm::StringRef what);
 

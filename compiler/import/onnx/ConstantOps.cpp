@@ -79,7 +79,7 @@ LogicalResult buildSize(NodeContext &node) { return node.emit<nn::SizeOp>(node.g
 /// No op: the output is another name for the input.
 LogicalResult buildIdentity(NodeContext &node) { return node.setOutputs(node.getInput(0)); }
 
-/// Does nothing outside of training. The mask is not provided.
+/// Does nothing outside of training: the mask, which is of bool since opset 10, keeps everything.
 LogicalResult buildDropout(NodeContext &node) {
   node.ignoreAttr("ratio");
   node.ignoreAttr("seed");
@@ -91,7 +91,13 @@ LogicalResult buildDropout(NodeContext &node) {
     if (failed(data) || data->getDouble(0) != 0)
       return node.unsupported("Dropout with training_mode is not supported", "export the model in inference mode");
   }
-  return node.setOutputs(node.getInput(0));
+  Value x = node.getInput(0);
+  bool isMaskRead = node.getNode().outputs.size() > 1 && !node.getNode().outputs[1].empty();
+  if (!isMaskRead || node.getOpset() < 10)
+    return node.setOutputs(x);
+  Value shape = node.createValue<nn::ShapeOp>(x, int64_t(0), node.getRank(0));
+  Value mask = node.createValue<nn::ConstantOfShapeOp>(shape, node.getBuilder().getBoolAttr(true));
+  return node.setOutputs({x, mask});
 }
 
 } // namespace

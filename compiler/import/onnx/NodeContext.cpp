@@ -100,6 +100,26 @@ llvm::SmallVector<int64_t> NodeContext::getConstantInts(unsigned index, llvm::St
   return {};
 }
 
+std::optional<llvm::SmallVector<float>> NodeContext::getConstantFloats(unsigned index, llvm::StringRef what) {
+  Value input = getInput(index);
+  auto constant = input ? input.getDefiningOp<nn::ConstantOp>() : nn::ConstantOp();
+  auto type = constant ? cast<RankedTensorType>(input.getType()) : RankedTensorType();
+  constexpr int64_t kMaxFloats = 64;
+  if (!type || type.getRank() != 1 || !type.getElementType().isF32() || type.getNumElements() > kMaxFloats) {
+    (void)unsupported(what + " must be a constant vector of floats",
+                      "run onnxsim or onnxruntime's basic optimisations over the model: they fold what is constant");
+    return std::nullopt;
+  }
+  FailureOr<nn::ConstantData> data = nn::ConstantData::get(constant);
+  isFailed = failed(data);
+  if (isFailed)
+    return std::nullopt;
+  llvm::SmallVector<float> values;
+  for (int64_t i = 0; i < type.getNumElements(); ++i)
+    values.push_back(static_cast<float>(data->getDouble(i)));
+  return values;
+}
+
 /// The attribute |name|, noted as read; null where it is absent or of another type, which is reported.
 const AttributeProto *NodeContext::readAttribute(llvm::StringRef name, AttributeProto::AttributeType type,
                                                  llvm::StringRef typeName, bool isRequired) {

@@ -50,6 +50,9 @@ public:
   /// The integers in input |index|, which has to be a constant; fails naming it as |what| otherwise.
   llvm::SmallVector<int64_t> getConstantInts(unsigned index, llvm::StringRef what);
 
+  /// The floats in input |index|, which has to be a constant vector of f32; fails naming it as |what| otherwise.
+  std::optional<llvm::SmallVector<float>> getConstantFloats(unsigned index, llvm::StringRef what);
+
   //===--------------------------------------------------------------------------------------------------------------===//
   // Attributes. Without a default the attribute is required.
   //===--------------------------------------------------------------------------------------------------------------===//

@@ -13,7 +13,7 @@ llvm::SmallVector<OpRow, 0> getAllOps() {
   for (llvm::ArrayRef<OpRow> family :
        {getActivationOps(), getAttentionOps(), getConstantOps(), getContractionOps(), getElementwiseOps(),
         getFusedOps(), getIndexingOps(), getMicrosoftAttentionOps(), getNormalizationOps(), getQuantizationOps(),
-        getReductionOps(), getRotaryOps(), getShapeOps()})
+        getReductionOps(), getRotaryOps(), getShapeOps(), getSpectralOps(), getConvolutionOps(), getResamplingOps()})
     llvm::append_range(rows, family);
   return rows;
 }

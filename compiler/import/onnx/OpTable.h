@@ -52,6 +52,9 @@ llvm::ArrayRef<OpRow> getReductionOps();
 llvm::ArrayRef<OpRow> getRotaryOps();
 llvm::ArrayRef<OpRow> getShapeOps();
 
+llvm::ArrayRef<OpRow> getSpectralOps();
+llvm::ArrayRef<OpRow> getConvolutionOps();
+llvm::ArrayRef<OpRow> getResamplingOps();
 } // namespace heddle::importer
 
 #endif // HEDDLE_COMPILER_IMPORT_ONNX_OPTABLE_H

@@ -2,7 +2,7 @@
 //
 // Quantisation: integers with a scale and a zero point.
 
-#include "compiler/import/onnx/NodeContext.h"
+#include "compiler/import/onnx/NodeMath.h"
 #include "compiler/import/onnx/OpTable.h"
 
 using namespace mlir;
@@ -91,6 +91,30 @@ LogicalResult buildMatMulInteger(NodeContext &node) {
   return node.emit<nn::MatMulIntegerOp>(node.getInput(0), node.getInput(1), lhsZero, rhsZero);
 }
 
+/// |parameter| of the left side: one a row stands before the columns.
+Value alongRows(NodeContext &node, Value parameter) {
+  parameter = normalizeParameter(node, parameter);
+  if (node.hasFailed() || cast<RankedTensorType>(parameter.getType()).getRank() != 1)
+    return parameter;
+  return node.createValue<nn::UnsqueezeOp>(parameter, llvm::ArrayRef<int64_t>(1));
+}
+
+/// a, its scale and zero point, b and its, scale and zero point of the result.
+LogicalResult buildQLinearMatMul(NodeContext &node) {
+  NodeMath math{node};
+  Type f32 = node.getBuilder().getF32Type();
+  Value lhsZero = normalizeParameter(node, node.getInput(2)), rhsZero = normalizeParameter(node, node.getInput(5));
+  Value sums = node.createValue<nn::MatMulIntegerOp>(node.getInput(0), node.getInput(3), lhsZero, rhsZero);
+  // One factor for the whole way from sums to codes: it is rounded once.
+  Value lhsScale = math.cast(alongRows(node, node.getInput(1)), f32);
+  Value rhsScale = math.cast(normalizeParameter(node, node.getInput(4)), f32);
+  Value resultScale = math.cast(alongRows(node, node.getInput(6)), f32);
+  Value factor = math.div(math.mul(lhsScale, rhsScale), resultScale);
+  Value zero = normalizeParameter(node, node.getInput(7)), one = node.createScalar(f32, 1);
+  return node.emit<nn::QuantizeLinearOp>(math.mul(math.cast(sums, f32), factor), one, zero, int64_t(0), int64_t(0),
+                                         node.getElementType(7));
+}
+
 } // namespace
 
 llvm::ArrayRef<OpRow> getQuantizationOps() {
@@ -99,6 +123,7 @@ llvm::ArrayRef<OpRow> getQuantizationOps() {
       {"", "DequantizeLinear", 10, 2, 3, buildDequantizeLinear},
       {"", "DynamicQuantizeLinear", 11, 1, 1, buildDynamicQuantizeLinear},
       {"", "MatMulInteger", 10, 2, 4, buildMatMulInteger},
+      {"", "QLinearMatMul", 10, 8, 8, buildQLinearMatMul},
   };
   return kRows;
 }

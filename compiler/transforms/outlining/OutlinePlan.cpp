@@ -40,11 +40,11 @@ OutlineRole heddle::getOutlineRole(Operation *op) {
     return OutlineRole::View;
   if (isElementwise(op) ||
       isa<nn::GatherOp, nn::GatherElementsOp, nn::GatherNdOp, nn::RangeOp, nn::ConstantOfShapeOp, nn::TriluOp,
-          nn::ConcatOp, nn::PadOp, nn::OneHotOp, nn::QuantizeLinearOp, nn::DequantizeLinearOp>(op))
+          nn::ConcatOp, nn::PadOp, nn::ResizeOp, nn::OneHotOp, nn::QuantizeLinearOp, nn::DequantizeLinearOp>(op))
     return OutlineRole::Inline;
   if (isa<nn::MatMulOp, nn::GemmOp, nn::SoftmaxOp, nn::LogSoftmaxOp, nn::LayerNormOp, nn::RmsNormOp, nn::ReduceOp,
           nn::CumSumOp, nn::ArgReduceOp, nn::ConvOp, nn::MatMulIntegerOp, nn::EinsumOp, nn::DynamicQuantizeLinearOp,
-          nn::ScatterElementsOp, nn::ScatterNdOp, nn::TopKOp, attn::SdpaOp>(op))
+          nn::ScatterElementsOp, nn::ScatterNdOp, nn::TopKOp, nn::PoolOp, nn::ConvTransposeOp, attn::SdpaOp>(op))
     return OutlineRole::Root;
   return OutlineRole::Unsupported;
 }
@@ -162,7 +162,8 @@ int64_t OutlinePlan::getCost(Value value, int64_t budget, unsigned depth) const 
   OutlineRole role = getOutlineRole(op);
   if (role == OutlineRole::Shape || role == OutlineRole::Root)
     return 0;
-  if (budget <= 0 || depth > kMaxInlineCost)
+  // An interpolation reads and weighs up to 16 elements or more: never twice.
+  if (budget <= 0 || depth > kMaxInlineCost || isa<nn::ResizeOp>(op))
     return kMaxInlineCost;
   int64_t cost = role == OutlineRole::View || isa<nn::CastOp, nn::ConstantOfShapeOp>(op) ? 0 : 1;
   if (auto unary = dyn_cast<nn::UnaryOp>(op); unary && !isCheapUnary(unary.getKind()))
@@ -175,8 +176,8 @@ int64_t OutlinePlan::getCost(Value value, int64_t budget, unsigned depth) const 
 /// Ops that read an operand's memory at places of their own choosing, many times, or as the model's output.
 static bool readsMemory(OpOperand &use) {
   Operation *reader = use.getOwner();
-  if (isa<nn::GatherOp, nn::GatherElementsOp, nn::GatherNdOp, nn::PadOp, nn::ScatterElementsOp, nn::ScatterNdOp>(
-          reader))
+  if (isa<nn::GatherOp, nn::GatherElementsOp, nn::GatherNdOp, nn::PadOp, nn::ResizeOp, nn::PoolOp, nn::ConvTransposeOp,
+          nn::ScatterElementsOp, nn::ScatterNdOp>(reader))
     return use.getOperandNumber() == 0;
   if (auto norm = dyn_cast<nn::LayerNormOp>(reader))
     return static_cast<int64_t>(norm.getAxis()) + 1 != cast<RankedTensorType>(norm.getInput().getType()).getRank();

@@ -111,6 +111,7 @@ private:
   ShapeExpr byteSize(llvm::ArrayRef<ShapeExpr> dims, mlir::Type elementType);
   mlir::DictionaryAttr describeResult(llvm::StringRef name, mlir::Type type, llvm::ArrayRef<int64_t> order);
   void createEntry();
+  mlir::ArrayAttr addDefaults(mlir::ArrayAttr inputs);
   /// Memory that a dispatch writes, its dimensions, and what is said of it (describeResult).
   struct DispatchOutput {
     mlir::Value buffer;
@@ -179,6 +180,7 @@ private:
   mlir::Value emitConcat(nn::ConcatOp op, llvm::ArrayRef<mlir::AffineExpr> index);
   mlir::Value emitPad(nn::PadOp op, llvm::ArrayRef<mlir::AffineExpr> index);
   mlir::Value emitPart(mlir::Value part, llvm::ArrayRef<mlir::Value> places);
+  mlir::Value emitResize(nn::ResizeOp op, llvm::ArrayRef<mlir::AffineExpr> index);
   mlir::Value emitOneHot(nn::OneHotOp op, llvm::ArrayRef<mlir::AffineExpr> index);
   mlir::Value emitQuantize(nn::QuantizeLinearOp op, llvm::ArrayRef<mlir::AffineExpr> index);
   mlir::Value emitDequantize(nn::DequantizeLinearOp op, llvm::ArrayRef<mlir::AffineExpr> index);
@@ -210,6 +212,8 @@ void outlineProductSum(Outliner &outliner, mlir::Operation *root, mlir::Operatio
 void outlineRowwise(Outliner &outliner, mlir::Operation *root, mlir::Operation *end);
 void outlineReduce(Outliner &outliner, nn::ReduceOp root, mlir::Operation *end);
 void outlineScan(Outliner &outliner, nn::CumSumOp root, mlir::Operation *end);
+void outlinePool(Outliner &outliner, nn::PoolOp root, mlir::Operation *end);
+void outlineConvTranspose(Outliner &outliner, nn::ConvTransposeOp root, mlir::Operation *end);
 void outlineScatter(Outliner &outliner, mlir::Operation *root);
 void outlineTopK(Outliner &outliner, nn::TopKOp root);
 void outlineEinsum(Outliner &outliner, nn::EinsumOp root, mlir::Operation *end);

@@ -65,6 +65,7 @@ Value ScalarEmitter::emitUncached(Value value, ArrayRef<AffineExpr> index) {
       .Case([&](nn::TriluOp trilu) { return emitTrilu(trilu, index); })
       .Case([&](nn::ConcatOp concat) { return emitConcat(concat, index); })
       .Case([&](nn::PadOp pad) { return emitPad(pad, index); })
+      .Case([&](nn::ResizeOp resize) { return emitResize(resize, index); })
       .Case([&](nn::OneHotOp oneHot) { return emitOneHot(oneHot, index); })
       .Case([&](nn::QuantizeLinearOp quantize) { return emitQuantize(quantize, index); })
       .Case([&](nn::DequantizeLinearOp dequantize) { return emitDequantize(dequantize, index); })

@@ -168,11 +168,11 @@ LogicalResult ShapeAnalyzer::inferDims(Operation *op) {
   return TypeSwitch<Operation *, LogicalResult>(op)
       .Case<SoftmaxOp, LogSoftmaxOp, CumSumOp, TriluOp>(
           [&](Operation *op) { return inferDimsAsFirstOperand(*this, op); })
-      .Case<MatMulOp, MatMulIntegerOp, GemmOp, EinsumOp, ConvOp, ReshapeOp, TransposeOp, SqueezeOp, UnsqueezeOp,
-            FlattenOp, ExpandOp, TileOp, ConcatOp, SplitOp, ReduceOp, ArgReduceOp, SliceOp, GatherOp, GatherElementsOp,
-            GatherNdOp, PadOp, OneHotOp, TopKOp, RangeOp, ConstantOfShapeOp, LayerNormOp, RmsNormOp, QuantizeLinearOp,
-            DequantizeLinearOp, DynamicQuantizeLinearOp, ScatterElementsOp, ScatterNdOp>(
-          [&](auto op) { return heddle::inferDims(*this, op); })
+      .Case<MatMulOp, MatMulIntegerOp, GemmOp, EinsumOp, ConvOp, ConvTransposeOp, PoolOp, ResizeOp, ReshapeOp,
+            TransposeOp, SqueezeOp, UnsqueezeOp, FlattenOp, ExpandOp, TileOp, ConcatOp, SplitOp, ReduceOp, ArgReduceOp,
+            SliceOp, GatherOp, GatherElementsOp, GatherNdOp, PadOp, OneHotOp, TopKOp, RangeOp, ConstantOfShapeOp,
+            LayerNormOp, RmsNormOp, QuantizeLinearOp, DequantizeLinearOp, DynamicQuantizeLinearOp, ScatterElementsOp,
+            ScatterNdOp>([&](auto op) { return heddle::inferDims(*this, op); })
       .Case([&](attn::SdpaOp op) { return heddle::inferDims(*this, op); })
       .Case([&](attn::RopeOp op) { return inferDimsAsFirstOperand(*this, op); })
       // Constants, nn.shape and nn.size have static types; so have ops of other dialects, or they are refused.

@@ -105,6 +105,11 @@ mlir::LogicalResult inferDims(ShapeAnalyzer &analyzer, nn::GemmOp op);
 mlir::LogicalResult inferDims(ShapeAnalyzer &analyzer, nn::EinsumOp op);
 mlir::LogicalResult inferDims(ShapeAnalyzer &analyzer, nn::ConvOp op);
 
+// Grids (InferResamplingShapes.cpp)
+mlir::LogicalResult inferDims(ShapeAnalyzer &analyzer, nn::ConvTransposeOp op);
+mlir::LogicalResult inferDims(ShapeAnalyzer &analyzer, nn::PoolOp op);
+mlir::LogicalResult inferDims(ShapeAnalyzer &analyzer, nn::ResizeOp op);
+
 // Elements in another order (InferMovementShapes.cpp)
 mlir::LogicalResult inferDims(ShapeAnalyzer &analyzer, nn::ReshapeOp op);
 mlir::LogicalResult inferDims(ShapeAnalyzer &analyzer, nn::TransposeOp op);

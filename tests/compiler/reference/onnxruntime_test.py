@@ -151,6 +151,41 @@ def add_contractions():
     case("Conv", f(1, 4, 7, 9), f(6, 2, 3, 3), f(6), constants=(1, 2), group=2, pads=[1, 0, 2, 1], strides=[2, 1],
          dilations=[1, 2])
     case("Conv", f(2, 3, 11), f(5, 3, 4), constants=(1,), pads=[1, 2], strides=[3])
+    case("Conv", f(2, 6, 9), f(6, 1, 3), f(6), constants=(1, 2), group=6, pads=[1, 1])
+    case("Conv", f(2, 4, 9), f(32, 2, 3), constants=(1,), group=2, dilations=[2])
+    case("Conv", f(1, 3, 5, 6, 7), f(2, 3, 2, 3, 2), constants=(1,), strides=[1, 2, 1])
+    case("ConvTranspose", f(2, 3, 7), f(3, 4, 3), f(4), constants=(1, 2), strides=[2], pads=[1, 0])
+    case("ConvTranspose", f(1, 4, 5, 6), f(4, 3, 3, 2), constants=(1,), group=2, strides=[2, 3], output_padding=[1, 2],
+         dilations=[2, 1])
+    case("ConvTranspose", f(1, 2, 5), f(2, 3, 4), constants=(1,), pads=[1, 2])
+
+
+def add_windows():
+    x = f(2, 3, 9, 8)
+    for op in ("MaxPool", "AveragePool", "LpPool"):
+        case(op, x, kernel_shape=[3, 2])
+        case(op, x, kernel_shape=[2, 3], strides=[2, 1], pads=[1, 0, 1, 2])
+        case(op, f(1, 2, 13), kernel_shape=[4], strides=[3], dilations=[2], pads=[2, 1])
+    for op in ("MaxPool", "AveragePool"):
+        case(op, x, kernel_shape=[3, 3], strides=[2, 3], ceil_mode=1)
+    case("AveragePool", x, kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1], count_include_pad=1)
+    case("MaxPool", i(1, 2, 9, dtype=np.int8), kernel_shape=[3], pads=[1, 1])
+    case("MaxPool", i(1, 2, 9, low=0, high=200, dtype=np.uint8), kernel_shape=[3], strides=[2])
+    for op in ("GlobalMaxPool", "GlobalAveragePool"):
+        case(op, x)
+    for coordinates in ("half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric"):
+        for mode in ("linear", "cubic"):
+            case("Resize", f(1, 2, 5, 4), None, None, ints(1, 2, 8, 7), constants=(3,), mode=mode,
+                 coordinate_transformation_mode=coordinates)
+        for rounding in ("round_prefer_floor", "round_prefer_ceil", "floor", "ceil"):
+            case("Resize", f(1, 2, 5, 4), None, None, ints(1, 2, 3, 11), constants=(3,), nearest_mode=rounding,
+                 coordinate_transformation_mode=coordinates)
+    scales = np.array([1, 1, 0.6, 1.7], np.float32)
+    for mode in ("nearest", "linear", "cubic"):
+        case("Resize", f(1, 2, 5, 6), None, scales, constants=(2,), mode=mode)
+    case("Resize", f(1, 2, 9, 6), None, None, ints(1, 2, 4, 5), constants=(3,), mode="cubic", exclude_outside=1,
+         cubic_coeff_a=-0.5)
+    case("Resize", f(2, 4, 5), None, None, ints(7), constants=(3,), mode="linear", axes=[2])
 
 
 def add_shapes():
@@ -223,33 +258,50 @@ def add_quantization():
     a, w = i(3, 7, low=0, high=256, dtype=np.uint8), i(7, 4, low=-128, high=128, dtype=np.int8)
     case("MatMulInteger", a, w)
     case("MatMulInteger", a, w, np.uint8(128), i(4, dtype=np.int8))
+    x, kernel = i(1, 2, 7, low=0, high=256, dtype=np.uint8), i(4, 2, 3, low=-128, high=128, dtype=np.int8)
+    case("ConvInteger", x, kernel, np.uint8(100), constants=(1, 2), pads=[1, 2])
+    # A factor of a power of two: no rounding is close enough to a middle to depend on the engine.
+    fine, zero_of_w = np.float32(0.125), np.int8(0)
+    case("QLinearMatMul", a, fine, np.uint8(128), w, fine, zero_of_w, np.float32(2), np.uint8(100))
+    case("QLinearConv", x, fine, np.uint8(100), kernel, np.full(4, 0.25, np.float32), np.zeros(4, np.int8),
+         np.float32(4), np.uint8(90), i(4, dtype=np.int32), constants=(1, 2, 3, 4, 5, 6, 7, 8), strides=[2])
 
 
-def value_info(name, array):
-    """The declared type of an input: symbolic dimensions for floats, which no operator needs to know."""
-    dims = [f"{name}_{axis}" if array.dtype.kind == "f" else extent for axis, extent in enumerate(array.shape)]
+def value_info(name, array, ones):
+    """The declared type of an input: symbolic dimensions for floats, which no operator needs to know. Extents of 1 are
+    symbolic as well, unless ONES: a compiler takes sizes that it doesn't know for equal, not for broadcast."""
+    dims = [f"{name}_{axis}" if array.dtype.kind == "f" and not (ones and extent == 1) else extent
+            for axis, extent in enumerate(array.shape)]
     return helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(array.dtype), dims)
 
 
-def make_model(op, inputs, opset, outputs, constants, attributes):
+def make_model(op, inputs, opset, outputs, constants, attributes, ones=False):
     """A model of one node; returns it with the arrays that it is fed."""
     names = ["" if array is None else f"x{index}" for index, array in enumerate(inputs)]
     present = [(index, np.asarray(array)) for index, array in enumerate(inputs) if array is not None]
     results = [f"y{index}" for index in range(outputs)]
     graph = helper.make_graph(
         [helper.make_node(op, names, results, name="node", **attributes)], "graph",
-        [value_info(names[index], array) for index, array in present if index not in constants],
+        [value_info(names[index], array, ones) for index, array in present if index not in constants],
         [onnx.ValueInfoProto(name=name) for name in results],
         [onnx.numpy_helper.from_array(array, names[index]) for index, array in present if index in constants])
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=10)
     return onnx.shape_inference.infer_shapes(model), [a for index, a in present if index not in constants]
 
 
+def run(model, feeds):
+    """onnxruntime's outputs of MODEL."""
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    return session.run(None, dict(zip([argument.name for argument in session.get_inputs()], feeds)))
+
+
 class OperatorsTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        for add in (add_elementwise, add_casts, add_reductions, add_contractions, add_shapes, add_indexing,
-                    add_quantization):
+        for add in (add_elementwise, add_casts, add_reductions, add_contractions, add_windows, add_shapes,
+                    add_indexing, add_quantization):
             add()
 
     def test_evaluation_gives_onnxruntimes_values(self):
@@ -275,11 +327,7 @@ class OperatorsTest(unittest.TestCase):
         model, feeds = make_model(op, inputs, opset, outputs, constants, attributes)
         job = evaluate.prepare(folder, folder / "model.onnx", feeds)
         onnx.save(model, folder / "model.onnx")
-        options = onnxruntime.SessionOptions()
-        options.log_severity_level = 3
-        session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
-        names = [argument.name for argument in session.get_inputs()]
-        return folder, job, session.run(None, dict(zip(names, feeds)))
+        return folder, job, run(model, feeds)
 
     def check(self, actual, expected, tolerance):
         self.assertNotIsInstance(actual, str, actual)

@@ -24,14 +24,19 @@ bool differsOnPurpose(const std::string &name) {
   return std::regex_match(name, pattern);
 }
 
-/// Empty, or what differs. The bounds are those of onnx's runner.
+/// Empty, or what differs. The bounds are those of onnx's runner, and a millionth of the greatest element for sums whose
+/// terms cancel: the waves of a Fourier transform are f32.
 std::string compare(const HostTensor &actual, const HostTensor &expected) {
   if (actual.getElementType() != expected.getElementType() || actual.getDims() != expected.getDims())
     return "another type or shape";
+  double largest = 0;
+  for (int64_t i = 0; expected.isFloat() && i < expected.getNumElements(); ++i)
+    if (std::isfinite(expected.getFloats()[i]))
+      largest = std::max(largest, std::abs(expected.getFloats()[i]));
   for (int64_t i = 0; i < actual.getNumElements(); ++i) {
     double a = actual.isFloat() ? actual.getFloats()[i] : static_cast<double>(actual.getInts()[i]);
     double b = expected.isFloat() ? expected.getFloats()[i] : static_cast<double>(expected.getInts()[i]);
-    bool isEqual = a == b || (std::isnan(a) && std::isnan(b)) || std::abs(a - b) <= 1e-7 + 1e-3 * std::abs(b);
+    bool isEqual = a == b || (std::isnan(a) && std::isnan(b)) || std::abs(a - b) <= 1e-7 + 1e-3 * std::abs(b) + 1e-6 * largest;
     if (!isEqual)
       return "element " + std::to_string(i) + " is " + std::to_string(a) + ", expected " + std::to_string(b);
   }
@@ -126,7 +131,7 @@ TEST(NodeTests, GiveOnnxNumbers) {
     }
   std::cout << imported << " of " << total << " imported\n";
   // What imports today may not be lost; raised as operators are added.
-  EXPECT_GE(imported, 1183u);
+  EXPECT_GE(imported, 1297u);
 }
 
 } // namespace

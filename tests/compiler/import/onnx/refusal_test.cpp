@@ -10,6 +10,8 @@
 namespace heddle::test {
 namespace {
 
+using ::onnx::AttributeProto;
+using ::onnx::NodeProto;
 using ::onnx::TensorProto;
 using testing::HasSubstr;
 using testing::Not;
@@ -157,17 +159,21 @@ TEST(Refusal, BoundsTheRankOfResults) {
 
 TEST(Refusal, NamesOutputsThatAreNotProvided) {
   ModelBuilder builder;
-  builder.input("x", {2, 4}).output("z");
-  builder.node("Dropout", {"x"}, {"y", "mask"}, "drop");
-  builder.node("Not", {"mask"}, {"z"}, "n");
-  EXPECT_EQ(error(builder), "error[H0202]: node 'n': it reads 'mask', output 1 of Dropout (opset 17), which is not "
-                            "supported\n  in model.onnx, op Not (opset 17)\n");
+  builder.input("x", {1, 2, 4}).output("z");
+  NodeProto &pool = builder.node("MaxPool", {"x"}, {"y", "indices"}, "pool");
+  AttributeProto &kernel = *pool.add_attribute();
+  kernel.set_name("kernel_shape");
+  kernel.set_type(AttributeProto::INTS);
+  kernel.add_ints(2);
+  builder.node("Neg", {"indices"}, {"z"}, "n");
+  EXPECT_EQ(error(builder), "error[H0202]: node 'n': it reads 'indices', output 1 of MaxPool (opset 17), which is not "
+                            "supported\n  in model.onnx, op Neg (opset 17)\n");
   // Exporters declare such outputs without using them.
   builder.proto.mutable_graph()->mutable_node()->RemoveLast();
   builder.proto.mutable_graph()->mutable_output(0)->set_name("y");
   EXPECT_TRUE(builder.import().module);
-  builder.proto.mutable_graph()->mutable_output(0)->set_name("mask");
-  EXPECT_THAT(error(builder), HasSubstr("output 'mask' is output 1 of Dropout (opset 17)"));
+  builder.proto.mutable_graph()->mutable_output(0)->set_name("indices");
+  EXPECT_THAT(error(builder), HasSubstr("output 'indices' is output 1 of MaxPool (opset 17)"));
 }
 
 TEST(Refusal, StopsAfterTwentyErrors) {

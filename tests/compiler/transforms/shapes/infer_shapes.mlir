@@ -113,3 +113,25 @@ func.func @slices_to_the_greatest_end(
   %d = nn.slice %s, %last, %end : (tensor<3xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<1xi64>
   return %d : tensor<1xi64>
 }
+
+// -----
+
+// CHECK-LABEL: func.func @sizes_of_grids
+func.func @sizes_of_grids(%x: tensor<?x3x16xf32> {nn.name = "x", nn.dims = ["B", 3, 16]}, %w: tensor<3x2x4xf32>)
+    -> (tensor<1xi64>, tensor<2xi64>, tensor<1xi64>) {
+  // CHECK-DAG: %[[POOLED:.*]] = nn.constant dense<9> : tensor<1xi64>
+  %p = nn.pool max %x {kernel = array<i64: 2>, strides = array<i64: 2>, pads = array<i64: 1, 1>, dilations = array<i64: 1>}
+     : (tensor<?x3x16xf32>) -> tensor<?x?x?xf32>
+  %a = nn.shape %p {start = 2 : i64, end = 3 : i64} : (tensor<?x?x?xf32>) -> tensor<1xi64>
+  // CHECK-DAG: %[[TRANSPOSED:.*]] = nn.constant dense<[2, 32]> : tensor<2xi64>
+  %c = nn.conv_transpose %x, %w {dilations = array<i64: 1>, group = 1 : i64, output_padding = array<i64: 0>,
+                                 pads = array<i64: 1, 1>, strides = array<i64: 2>} : (tensor<?x3x16xf32>, tensor<3x2x4xf32>) -> tensor<?x?x?xf32>
+  %b = nn.shape %c {start = 1 : i64, end = 3 : i64} : (tensor<?x?x?xf32>) -> tensor<2xi64>
+  // The sizes are those of the padded windows.
+  // CHECK: %[[RESIZED:.*]] = nn.constant dense<9> : tensor<1xi64>
+  // CHECK: return %[[POOLED]], %[[TRANSPOSED]], %[[RESIZED]]
+  %r = nn.resize nearest %x, %a {axes = array<i64: 2>, coordinates = #nn<resize_coordinates asymmetric>,
+                                 rounding = #nn<resize_rounding floor>} : (tensor<?x3x16xf32>, tensor<1xi64>) -> tensor<?x?x?xf32>
+  %d = nn.shape %r {start = 2 : i64, end = 3 : i64} : (tensor<?x?x?xf32>) -> tensor<1xi64>
+  return %a, %b, %d : tensor<1xi64>, tensor<2xi64>, tensor<1xi64>
+}
