@@ -12,8 +12,14 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <fcntl.h>
 #include <filesystem>
+#include <pthread.h>
+#include <random>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <thread>
+#include <unistd.h>
 #include <zlib.h>
 
 namespace heddle::cli {
@@ -289,6 +295,76 @@ TEST_F(FilesTest, AFullDiskLeavesTheOldFile) {
                        "': File too large\n  help: nothing was written\n");
   EXPECT_EQ(readFile(path("out.npy")), before);
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 1) << "no temporary file is left";
+}
+
+TEST_F(FilesTest, AFolderWithoutPermissionLeavesTheOldFile) {
+  {
+    OutputFile file(path("out"));
+    file.write("old");
+    file.commit();
+  }
+  // Root may write anywhere, so the attempt is nobody's.
+  const bool isRoot = geteuid() == 0;
+  ASSERT_EQ(chmod(folder.c_str(), 0555), 0);
+  if (isRoot) {
+    ASSERT_EQ(seteuid(65534), 0);
+  }
+  std::string error = errorOf([&] { OutputFile file(path("out")); });
+  if (isRoot) {
+    ASSERT_EQ(seteuid(0), 0);
+  }
+  ASSERT_EQ(chmod(folder.c_str(), 0755), 0);
+  EXPECT_EQ(error, "exit 5: error[H0521]: cannot write '" + path("out") +
+                       "': Permission denied\n  help: nothing was written\n");
+  EXPECT_EQ(readFile(path("out")), "old");
+}
+
+TEST_F(FilesTest, WhatIsNoFileIsNeverReplaced) {
+  ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);
+  EXPECT_EQ(errorOf([&] { OutputFile file(path("pipe")); }),
+            "exit 5: error[H0521]: cannot write '" + path("pipe") +
+                "': it is no regular file\n  help: nothing was written\n");
+  EXPECT_TRUE(std::filesystem::is_fifo(path("pipe")));
+  EXPECT_EQ(errorOf([&] { OutputFile file(folder.string()); }).find("exit 5: error[H0521]"), 0u);
+}
+
+TEST_F(FilesTest, APipeIsReadToItsEnd) {
+  // In pieces, with signals in between: neither is the end.
+  ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);
+  struct sigaction action = {}, old;
+  action.sa_handler = [](int) {};
+  sigaction(SIGUSR1, &action, &old); // without SA_RESTART
+  pthread_t reader = pthread_self();
+  std::thread writer([&] {
+    int descriptor = open(path("pipe").c_str(), O_WRONLY);
+    for (int i = 0; i < 50; ++i) {
+      ASSERT_EQ(write(descriptor, "0123456789", 10), 10);
+      pthread_kill(reader, SIGUSR1);
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    close(descriptor);
+  });
+  std::string bytes = readFile(path("pipe"));
+  writer.join();
+  sigaction(SIGUSR1, &old, nullptr);
+  EXPECT_EQ(bytes.size(), 500u);
+}
+
+TEST(Npz, AClaimedSizeIsNotAllocated) {
+  // A member of 1 MB that claims 1 GB, just what deflate could make of it at best.
+  std::string data(size_t(1) << 20, '\0');
+  std::mt19937 random(1);
+  for (char &c : data)
+    c = static_cast<char>(random());
+  std::string archive = archiveOf("x.npy", data, false);
+  const size_t size = archive.find("PK\x01\x02") + 24;
+  archive.replace(size, 4, littleEndian(size_t(1) << 30, 4));
+  rusage before, after;
+  getrusage(RUSAGE_SELF, &before);
+  EXPECT_NE(errorOf([&] { NpzReader(archive, "x.npz").read("x"); }).find("it doesn't inflate to its size"),
+            std::string::npos);
+  getrusage(RUSAGE_SELF, &after);
+  EXPECT_LT(after.ru_maxrss - before.ru_maxrss, 100 << 10) << "KiB";
 }
 
 TEST(ExternalFiles, AreFoundInTheModelsBytes) {

@@ -8,11 +8,17 @@
 
 #include <csignal>
 #include <cstring>
+#include <string_view>
 #include <unistd.h>
 
 namespace heddle::cli {
 
 static std::string crashMessage;
+
+/// Touching what a mapped file no longer has is the fault of whoever cut it off.
+static constexpr std::string_view shrunkMessage =
+    "error[H0507]: a model or artifact became shorter while it was in use\n"
+    "  help: replace such files by renaming a new one over the old one\n";
 
 std::string commandLine(int argc, char **argv) {
   std::string line;
@@ -52,7 +58,11 @@ void reportCrashes(int argc, char **argv) {
   crashMessage = "error[H0903]: internal error: the process was stopped by a fault of its own\n"
                  "  help: this is a bug; reproduce it with: " +
                  commandLine(argc, argv) + "\n";
-  for (int signal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT})
+  std::signal(SIGBUS, [](int) {
+    [[maybe_unused]] ssize_t written = write(STDERR_FILENO, shrunkMessage.data(), shrunkMessage.size());
+    _exit(static_cast<int>(Exit::File));
+  });
+  for (int signal : {SIGSEGV, SIGILL, SIGFPE, SIGABRT})
     std::signal(signal, [](int) {
       [[maybe_unused]] ssize_t written = write(STDERR_FILENO, crashMessage.data(), crashMessage.size());
       _exit(static_cast<int>(Exit::Bug));

@@ -9,8 +9,10 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <utility>
 
 namespace heddle::cli {
 
@@ -18,28 +20,48 @@ namespace heddle::cli {
   fail(Exit::File, "H0520", "cannot read '" + path + "': " + std::strerror(error));
 }
 
-std::string readFile(const std::string &path) {
-  bool isStandardInput = path == "-";
-  std::FILE *file = isStandardInput ? stdin : std::fopen(path.c_str(), "rb");
-  if (!file)
-    failToRead(path, errno);
+namespace {
+
+/// Closes what was opened, also where memory for the bytes is out.
+struct InputDescriptor {
+  int value;
+  ~InputDescriptor() {
+    if (value >= 0)
+      close(value);
+  }
+};
+
+} // namespace
+
+/// A pipe gives its bytes in pieces, and a read may be interrupted: only an empty one is the end.
+static std::string readAll(int descriptor, const std::string &name) {
   std::string bytes;
   char buffer[1 << 16];
-  errno = 0;
-  size_t count = 0;
-  do {
-    count = std::fread(buffer, 1, sizeof buffer, file);
-    bytes.append(buffer, count);
-  } while (count == sizeof buffer);
-  int error = std::ferror(file) ? errno : 0;
-  if (!isStandardInput)
-    std::fclose(file);
-  if (error)
-    failToRead(isStandardInput ? "standard input" : path, error);
-  return bytes;
+  for (;;) {
+    ssize_t count = read(descriptor, buffer, sizeof buffer);
+    if (count == 0)
+      return bytes;
+    if (count > 0)
+      bytes.append(buffer, static_cast<size_t>(count));
+    else if (errno != EINTR)
+      failToRead(name, errno);
+  }
+}
+
+std::string readFile(const std::string &path) {
+  if (path == "-")
+    return readAll(STDIN_FILENO, "standard input");
+  InputDescriptor file{open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+  if (file.value < 0)
+    failToRead(path, errno);
+  return readAll(file.value, path);
 }
 
 OutputFile::OutputFile(std::string outputPath) : path(std::move(outputPath)), temporary(path + ".XXXXXX") {
+  // Renaming would put a file in the place of a device or a pipe.
+  struct stat old;
+  if (stat(path.c_str(), &old) == 0 && !S_ISREG(old.st_mode))
+    failWith(S_ISDIR(old.st_mode) ? EISDIR : EEXIST);
   int descriptor = mkstemp(temporary.data());
   if (descriptor < 0)
     failWith(errno);
@@ -48,6 +70,12 @@ OutputFile::OutputFile(std::string outputPath) : path(std::move(outputPath)), te
   umask(mask);
   fchmod(descriptor, 0666 & ~mask);
   file = fdopen(descriptor, "wb");
+  if (file)
+    return;
+  int error = errno;
+  close(descriptor);
+  unlink(temporary.c_str());
+  failWith(error);
 }
 
 OutputFile::~OutputFile() {
@@ -58,7 +86,8 @@ OutputFile::~OutputFile() {
 }
 
 void OutputFile::failWith(int error) {
-  fail(Exit::File, "H0521", "cannot write '" + path + "': " + std::strerror(error), {},
+  std::string reason = error == EEXIST ? "it is no regular file" : std::strerror(error);
+  fail(Exit::File, "H0521", "cannot write '" + path + "': " + reason, {},
        error == ENOENT ? "the folder doesn't exist: create it first" : "nothing was written");
 }
 
@@ -68,10 +97,18 @@ void OutputFile::write(std::string_view bytes) {
 }
 
 void OutputFile::commit() {
-  if (std::fflush(file) != 0 || rename(temporary.c_str(), path.c_str()) != 0)
-    failWith(errno);
-  std::fclose(file);
-  file = nullptr;
+  // Closed before it gets its name: on some file systems only that tells of a full disk.
+  bool isWritten = std::fflush(file) == 0;
+  int error = errno;
+  if (std::fclose(std::exchange(file, nullptr)) != 0 && isWritten) {
+    isWritten = false;
+    error = errno;
+  }
+  if (isWritten && rename(temporary.c_str(), path.c_str()) == 0)
+    return;
+  error = isWritten ? errno : error;
+  unlink(temporary.c_str());
+  failWith(error);
 }
 
 } // namespace heddle::cli

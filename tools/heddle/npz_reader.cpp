@@ -125,16 +125,23 @@ TensorPtr NpzReader::read(std::string_view key) const {
        suggest(key, keys(), "arrays"));
 }
 
-/// Inflates a raw deflate stream to exactly |size| bytes; returns whether it was that.
-static bool inflateExactly(std::string_view compressed, std::string &out) {
+/// Inflates a raw deflate stream to exactly |size| bytes; returns whether it was that. Memory grows with what has come
+/// out: that an archive claims a size proves nothing.
+static bool inflateExactly(std::string_view compressed, uint64_t size, std::string &out) {
   z_stream stream = {};
   if (inflateInit2(&stream, -MAX_WBITS) != Z_OK)
     return false;
+  struct Ending {
+    z_stream &stream;
+    ~Ending() { inflateEnd(&stream); }
+  } ending{stream};
   // zlib counts in 32 bits, so both sides go in pieces.
-  constexpr size_t piece = size_t(1) << 30;
+  constexpr size_t piece = size_t(1) << 30, firstRoom = size_t(1) << 20;
   size_t taken = 0, made = 0;
   int result = Z_OK;
   while (result == Z_OK) {
+    if (made == out.size())
+      out.resize(std::min<uint64_t>(size, std::max(firstRoom, 2 * made)));
     size_t in = std::min(piece, compressed.size() - taken), room = std::min(piece, out.size() - made);
     stream.next_in = reinterpret_cast<Bytef *>(const_cast<char *>(compressed.data() + taken));
     stream.avail_in = static_cast<uInt>(in);
@@ -144,8 +151,7 @@ static bool inflateExactly(std::string_view compressed, std::string &out) {
     taken += in - stream.avail_in;
     made += room - stream.avail_out;
   }
-  inflateEnd(&stream);
-  return result == Z_STREAM_END && made == out.size();
+  return result == Z_STREAM_END && made == size;
 }
 
 static uint32_t checksumOf(std::string_view data) {
@@ -164,11 +170,10 @@ std::string NpzReader::extract(const Member &member) const {
   if (member.method == 0) {
     data = stored;
   } else if (member.method == 8) {
-    // Deflate shrinks to 1/1032 at best: a larger size is damage, and must not be allocated.
+    // Deflate shrinks to 1/1032 at best: a larger size is damage.
     if (member.size / 1032 > stored.size())
       failWith("member '" + member.key + "' is damaged: its size is impossible");
-    data.resize(member.size);
-    if (!inflateExactly(stored, data))
+    if (!inflateExactly(stored, member.size, data))
       failWith("member '" + member.key + "' is damaged: it doesn't inflate to its size");
   } else {
     failWith("member '" + member.key + "' is compressed with method " + std::to_string(member.method) +
