@@ -15,8 +15,8 @@ import numpy as np
 BUILD = pathlib.Path(os.environ["HEDDLE_BUILD_DIR"])
 MAX_RANK = 8
 # heddle_element_type_t by value
-TYPES = [np.float32, np.float64, np.float16, ml_dtypes.bfloat16, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16,
-         np.uint32, np.uint64, np.bool_]
+TYPES = [np.float32, np.float64, np.float16, ml_dtypes.bfloat16, np.int8, np.int16, np.int32, np.int64, np.uint8,
+         np.uint16, np.uint32, np.uint64, np.bool_]
 
 size_t, i64, text, handle = ctypes.c_size_t, ctypes.c_int64, ctypes.c_char_p, ctypes.c_void_p
 

@@ -53,7 +53,8 @@ def read_list():
 
 def read_tensors(folder, kind):
     """The tensors of KIND, "input" or "output", in order. Raises where one is a sequence or the like."""
-    return [onnx.load_tensor(folder / f"{kind}_{number}.pb") for number in range(len(list(folder.glob(f"{kind}_*.pb"))))]
+    count = len(list(folder.glob(f"{kind}_*.pb")))
+    return [onnx.load_tensor(folder / f"{kind}_{number}.pb") for number in range(count)]
 
 
 def with_constant_parameters(model, tensors):

@@ -24,8 +24,8 @@ bool differsOnPurpose(const std::string &name) {
   return std::regex_match(name, pattern);
 }
 
-/// Empty, or what differs. The bounds are those of onnx's runner, and a millionth of the greatest element for sums whose
-/// terms cancel: the waves of a Fourier transform are f32.
+/// Empty, or what differs. The bounds are those of onnx's runner, and a millionth of the greatest element for sums
+/// whose terms cancel: the waves of a Fourier transform are f32.
 std::string compare(const HostTensor &actual, const HostTensor &expected) {
   if (actual.getElementType() != expected.getElementType() || actual.getDims() != expected.getDims())
     return "another type or shape";
@@ -36,7 +36,8 @@ std::string compare(const HostTensor &actual, const HostTensor &expected) {
   for (int64_t i = 0; i < actual.getNumElements(); ++i) {
     double a = actual.isFloat() ? actual.getFloats()[i] : static_cast<double>(actual.getInts()[i]);
     double b = expected.isFloat() ? expected.getFloats()[i] : static_cast<double>(expected.getInts()[i]);
-    bool isEqual = a == b || (std::isnan(a) && std::isnan(b)) || std::abs(a - b) <= 1e-7 + 1e-3 * std::abs(b) + 1e-6 * largest;
+    bool isEqual =
+        a == b || (std::isnan(a) && std::isnan(b)) || std::abs(a - b) <= 1e-7 + 1e-3 * std::abs(b) + 1e-6 * largest;
     if (!isEqual)
       return "element " + std::to_string(i) + " is " + std::to_string(a) + ", expected " + std::to_string(b);
   }

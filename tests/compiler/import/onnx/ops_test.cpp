@@ -192,6 +192,61 @@ TEST(Ops, ConvDefaultsAreSpelledOut) {
   EXPECT_THAT(conv("VALID"), HasSubstr("-> tensor<?x3x3x3xf32>"));
 }
 
+TEST(Ops, TransposedConvolutionsFitTheirOutputShape) {
+  auto conv = [](std::initializer_list<int64_t> outputShape) {
+    ModelBuilder builder;
+    builder.input("x", {"b", 2, 7}).output("y");
+    builder.tensor("w", {2, 3, 3}).set_raw_data(std::string(72, '\0'));
+    NodeProto &node = setInts(builder.node("ConvTranspose", {"x", "w"}, {"y"}), "strides", {2});
+    return ops(outputShape.size() ? (setInts(node, "output_shape", outputShape), builder) : builder);
+  };
+  EXPECT_THAT(conv({}), HasSubstr("output_padding = array<i64: 0>, pads = array<i64: 0, 0>"));
+  // 15 elements whole: two are cut off, or one is added.
+  EXPECT_THAT(conv({13}), HasSubstr("output_padding = array<i64: 0>, pads = array<i64: 1, 1>"));
+  EXPECT_THAT(conv({16}), HasSubstr("output_padding = array<i64: 1>, pads = array<i64: 0, 0>"));
+}
+
+TEST(Ops, PoolsAreWindowsAndGlobalOnesReductions) {
+  One pool(22, "AveragePool");
+  setInts(pool.node, "kernel_shape", {2});
+  EXPECT_THAT(ops(pool.builder), HasSubstr("nn.pool average %arg0 {dilations = array<i64: 1>, kernel = array<i64: 2>, "
+                                           "pads = array<i64: 0, 0>, strides = array<i64: 1>}"));
+  One global(22, "GlobalMaxPool");
+  EXPECT_THAT(ops(global.builder), HasSubstr("nn.reduce max %arg0 axes [2] {keepdims}"));
+}
+
+TEST(Ops, ResizesHaveAscendingAxesAndExactSizes) {
+  One scaled(11, "Resize", {"x", "", "scales"});
+  TensorProto &scales = scaled.builder.tensor("scales", {3});
+  for (float scale : {1.0f, 0.5f, 2.0f})
+    scales.add_float_data(scale);
+  // A scale of 1 leaves its axis alone; opset 11 rounds halves down.
+  EXPECT_THAT(ops(scaled.builder),
+              HasSubstr("{axes = array<i64: 1, 2>, coordinates = #nn<resize_coordinates half_pixel>, rounding = "
+                        "#nn<resize_rounding round_prefer_floor>, scales = array<f32: 5.000000e-01, 2.000000e+00>} : "
+                        "(tensor<?x3x4xf32>, tensor<2xi64>) -> tensor<?x1x8xf32>"));
+  One sized(18, "Resize", {"x", "", "", "sizes"});
+  sized.builder.ints("sizes", {5, 6});
+  setInts(sized.node, "axes", {2, 1});
+  EXPECT_THAT(ops(sized.builder), HasSubstr("nn.gather"));
+  EXPECT_THAT(ops(sized.builder), HasSubstr("axes = array<i64: 1, 2>"));
+}
+
+TEST(Ops, FourierTransformsAreProductsWithWaves) {
+  One dft(17, "DFT");
+  dft.builder.proto.mutable_graph()
+      ->mutable_input(0)
+      ->mutable_type()
+      ->mutable_tensor_type()
+      ->mutable_shape()
+      ->mutable_dim(2)
+      ->set_dim_value(1);
+  std::string text = ops(dft.builder);
+  EXPECT_THAT(text, HasSubstr("nn.unary cos"));
+  EXPECT_THAT(text, HasSubstr("nn.unary sin"));
+  EXPECT_THAT(text, HasSubstr("nn.matmul"));
+}
+
 TEST(Ops, OneElementVectorsServeAsScalars) {
   One quantize(13, "QuantizeLinear", {"x", "scale"});
   quantize.builder.tensor("scale", {1}).add_float_data(1);
