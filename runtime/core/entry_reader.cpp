@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "runtime/core/checked_math.h"
 #include "runtime/core/element_type.h"
 #include "runtime/core/table_reader.h"
 
@@ -57,14 +58,36 @@ heddle_status_t table_reader::read_dims(const flatbuffers::Vector<flatbuffers::O
   return nullptr;
 }
 
+heddle_status_t table_reader::read_default(const fb::Input &input, input_table *out) {
+  out->default_constant = input.default_constant();
+  if (out->default_constant < 0)
+    return nullptr;
+  if (static_cast<uint64_t>(out->default_constant) >= tables_->constants.size())
+    return damaged(format("the default of input '%s' is constant %lld of %zu", out->name,
+                          static_cast<long long>(out->default_constant), tables_->constants.size()));
+  bool fits = count(input.default_dims()) == out->dims.size();
+  for (size_t i = 0; fits && i < out->dims.size(); ++i) {
+    out->default_dims.push_back(input.default_dims()->Get(i));
+    fits = out->dims[i].value < 0 || out->dims[i].value == out->default_dims[i];
+  }
+  // The product is checked against the constant's length, so that what stands for the input lies within the file.
+  int64_t elements = 0;
+  int64_t bytes = 0;
+  fits = fits && checked_product(out->default_dims.data(), out->default_dims.size(), &elements) &&
+         checked_mul(elements, static_cast<int64_t>(heddle_element_type_size(out->type)), &bytes) &&
+         static_cast<uint64_t>(bytes) == tables_->constants[out->default_constant].length;
+  return fits ? nullptr : damaged(format("the default of input '%s' doesn't fit it", out->name));
+}
+
 heddle_status_t table_reader::read_inputs(const fb::Entry &entry, entry_table *out) {
   std::unordered_set<std::string> names;
   for (size_t i = 0; i < count(entry.inputs()); ++i) {
     const fb::Input &input = *entry.inputs()->Get(i);
     if (!is_element_type(input.type()))
       return damaged(format("input '%s' has an unknown element type", text(input.name())));
-    input_table table{text(input.name()), static_cast<heddle_element_type_t>(input.type()), {}};
+    input_table table{text(input.name()), static_cast<heddle_element_type_t>(input.type()), {}, -1, {}};
     HEDDLE_RETURN_IF_ERROR(read_dims(input.dims(), table.name, &table.dims));
+    HEDDLE_RETURN_IF_ERROR(read_default(input, &table));
     if (!names.insert(table.name).second)
       return damaged(format("entry '%s' has two inputs named '%s'", out->name, table.name));
     out->inputs.push_back(std::move(table));

@@ -72,10 +72,13 @@ heddle_status_t check_output(const output_table &output, const plan &plan, const
 } // namespace
 
 std::string describe_input(const input_table &input) {
-  return format("%s %s %s", input.name, heddle_element_type_name(input.type), describe_dims(input.dims).c_str());
+  return format("%s %s %s%s", input.name, heddle_element_type_name(input.type), describe_dims(input.dims).c_str(),
+                input.default_constant >= 0 ? " (optional)" : "");
 }
 
-heddle_status_t check_inputs(const entry_table &entry, const heddle_tensor_t *const *inputs, size_t input_count) {
+heddle_status_t complete_inputs(const entry_table &entry, const std::vector<heddle_tensor_t *> &defaults,
+                                const heddle_tensor_t *const *inputs, size_t input_count,
+                                std::vector<const heddle_tensor_t *> *out) {
   if (input_count != entry.inputs.size()) {
     // Which one is missing can't be known here, but the list shows it.
     std::string list;
@@ -84,15 +87,17 @@ heddle_status_t check_inputs(const entry_table &entry, const heddle_tensor_t *co
     return fail(error::H0302, format("expects %zu inputs, got %zu", entry.inputs.size(), input_count),
                 "the inputs are: " + list);
   }
+  out->resize(input_count);
   for (size_t i = 0; i < input_count; ++i) {
-    if (!inputs || !inputs[i])
+    (*out)[i] = inputs && inputs[i] ? inputs[i] : defaults[i];
+    if (!(*out)[i])
       return fail(error::H0101, format("input '%s' is null", entry.inputs[i].name));
-    HEDDLE_RETURN_IF_ERROR(check_input(entry.inputs[i], *inputs[i]));
+    HEDDLE_RETURN_IF_ERROR(check_input(entry.inputs[i], *(*out)[i]));
   }
   // Who disagrees with whom was found at load; here it is one comparison a dimension.
   for (const shared_dimension &shared : entry.shared_dims) {
-    const int64_t value = inputs[shared.input]->dims[shared.dim];
-    const int64_t first = inputs[shared.first_input]->dims[shared.first_dim];
+    const int64_t value = (*out)[shared.input]->dims[shared.dim];
+    const int64_t first = (*out)[shared.first_input]->dims[shared.first_dim];
     if (value != first)
       return fail(error::H0306, format("inputs '%s' and '%s' disagree on dimension '%s': %lld and %lld",
                                        entry.inputs[shared.first_input].name, entry.inputs[shared.input].name,

@@ -12,8 +12,11 @@ namespace heddle::runtime {
 /// "input_ids i64 [batch,seq]".
 std::string describe_input(const input_table &input);
 
-/// Checks number, types, ranks and sizes of |inputs|, and that dimensions of one name agree.
-heddle_status_t check_inputs(const entry_table &entry, const heddle_tensor_t *const *inputs, size_t input_count);
+/// Puts |inputs| with those of |defaults| for which they have null into |out|, and checks number, types, ranks and
+/// sizes of the result, and that dimensions of one name agree. |defaults| has an element an input.
+heddle_status_t complete_inputs(const entry_table &entry, const std::vector<heddle_tensor_t *> &defaults,
+                                const heddle_tensor_t *const *inputs, size_t input_count,
+                                std::vector<const heddle_tensor_t *> *out);
 
 /// Checks the tensors given for outputs (null: none given) against the shapes of |plan|, and that none shares memory
 /// with an input or another output.

@@ -10,6 +10,7 @@
 
 #include <heddle/executable_abi.h>
 
+#include "runtime/core/border.h"
 #include "runtime/core/input_check.h"
 #include "runtime/core/target_selection.h"
 #include "runtime/core/thread_pool.h"
@@ -19,6 +20,9 @@ using namespace heddle::runtime;
 heddle_program_t::~heddle_program_t() {
   // The device's code and constants refer to the artifact.
   device.reset();
+  for (const std::vector<heddle_tensor_t *> &tensors : defaults)
+    for (heddle_tensor_t *tensor : tensors)
+      heddle_tensor_release(tensor);
   heddle_thread_pool_release(thread_pool);
   if (release)
     release(release_user, const_cast<std::byte *>(loaded.source.data()));
@@ -40,9 +44,32 @@ heddle_status_t find_entry(const program_tables &tables, const char *name, const
               list.empty() ? "" : "entry points: " + list);
 }
 
+const std::vector<heddle_tensor_t *> &defaults_of(const heddle_program_t &program, const entry_table &entry) {
+  return program.defaults[static_cast<size_t>(&entry - program.loaded.tables.entries.data())];
+}
+
 namespace {
 
 const heddle_program_options_t default_options = {};
+
+/// Makes tensors of the constants that stand for inputs. The reader has seen to it that they fit.
+heddle_status_t wrap_defaults(heddle_program_t *program) {
+  const program_tables &tables = program->loaded.tables;
+  for (const entry_table &entry : tables.entries) {
+    std::vector<heddle_tensor_t *> &tensors = program->defaults.emplace_back(entry.inputs.size());
+    for (size_t i = 0; i < entry.inputs.size(); ++i) {
+      const input_table &input = entry.inputs[i];
+      if (input.default_constant < 0)
+        continue;
+      const constant_table &constant = tables.constants[static_cast<size_t>(input.default_constant)];
+      // Mapped read-only; the API hands it out as const.
+      auto *data = const_cast<std::byte *>(program->loaded.source.data() + constant.offset);
+      HEDDLE_RETURN_IF_ERROR(heddle_tensor_wrap(input.type, input.default_dims.size(), input.default_dims.data(), data,
+                                                constant.length, nullptr, nullptr, &tensors[i]));
+    }
+  }
+  return nullptr;
+}
 
 /// Takes the thread pool and has the device make the program's target ready.
 heddle_status_t load_on_device(const device_driver &driver, const heddle_program_options_t &options,
@@ -70,6 +97,7 @@ heddle_status_t load(const heddle_program_options_t &options, heddle_program_t *
   const device_driver *driver = nullptr;
   HEDDLE_RETURN_IF_ERROR(find_driver(options.device, &driver));
   HEDDLE_RETURN_IF_ERROR(read_artifact(&program->loaded, options.verify_checksums != 0));
+  HEDDLE_RETURN_IF_ERROR(wrap_defaults(program));
   const program_tables &tables = program->loaded.tables;
   heddle_status_t selected = select_target(tables, *driver, options.target, &program->target);
   if (options.inspect_only) {
@@ -117,9 +145,12 @@ heddle_status_t plan_entry(const heddle_program_t *program, const char *entry, c
     return fail(error::H0101, !program ? "program is null" : "out_plan is null");
   const entry_table *found = nullptr;
   HEDDLE_RETURN_IF_ERROR(find_entry(program->loaded.tables, entry, &found));
-  HEDDLE_RETURN_IF_ERROR(check_inputs(*found, inputs, input_count));
+  std::vector<const heddle_tensor_t *> complete;
+  HEDDLE_RETURN_IF_ERROR(complete_inputs(*found, defaults_of(*program, *found), inputs, input_count, &complete));
+  // A default's values may be read, and the artifact may have shrunk since it was mapped.
+  HEDDLE_RETURN_IF_ERROR(program->loaded.source.check_length());
   plan plan;
-  HEDDLE_RETURN_IF_ERROR(make_plan(program->loaded.tables, *found, program->target, inputs, &plan));
+  HEDDLE_RETURN_IF_ERROR(make_plan(program->loaded.tables, *found, program->target, complete.data(), &plan));
   *out_plan = {plan.arena_bytes, plan.scratch_bytes, plan.flops, plan.bytes, found->dispatch_count};
   return nullptr;
 }
@@ -145,6 +176,13 @@ void heddle_program_release(heddle_program_t *program) {
 }
 
 const heddle_program_info_t *heddle_program_info(const heddle_program_t *program) { return &program->description.info; }
+
+const heddle_tensor_t *heddle_program_default_input(const heddle_program_t *program, const char *entry, size_t input) {
+  for (const entry_table &candidate : program->loaded.tables.entries)
+    if (!entry || std::strcmp(candidate.name, entry) == 0)
+      return input < candidate.inputs.size() ? defaults_of(*program, candidate)[input] : nullptr;
+  return nullptr;
+}
 
 heddle_status_t heddle_program_plan(const heddle_program_t *program, const char *entry,
                                     const heddle_tensor_t *const *inputs, size_t input_count,

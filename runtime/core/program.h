@@ -20,6 +20,9 @@ struct heddle_program_t {
   std::atomic<size_t> references{1};
   heddle::runtime::artifact loaded;
   size_t target = 0; ///< in use; if the artifact has none that fits, 0
+  /// By entry and input: what stands for an input that is left out, null where it must be given. Over the artifact's
+  /// own bytes.
+  std::vector<std::vector<heddle_tensor_t *>> defaults;
   heddle_thread_pool_t *thread_pool = nullptr;
   std::unique_ptr<heddle::runtime::device_program> device; ///< null if loaded for inspection only
   heddle::runtime::program_description description;
@@ -31,5 +34,8 @@ namespace heddle::runtime {
 
 /// Finds the entry point |name|, null meaning the first.
 heddle_status_t find_entry(const program_tables &tables, const char *name, const entry_table **out_entry);
+
+/// What stands for the inputs of |entry|, one of |program|'s, where they are left out.
+const std::vector<heddle_tensor_t *> &defaults_of(const heddle_program_t &program, const entry_table &entry);
 
 } // namespace heddle::runtime

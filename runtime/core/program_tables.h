@@ -81,6 +81,9 @@ struct input_table {
   const char *name;
   heddle_element_type_t type;
   std::vector<heddle_dimension_t> dims;
+  /// Index of the constant that stands for the input where a run leaves it out; negative if none does.
+  int64_t default_constant = -1;
+  std::vector<int64_t> default_dims; ///< sizes of that constant, as many as |dims|
 };
 
 /// Dimension |dim| of |input| must equal dimension |first_dim| of |first_input|, where their name occurs first.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "runtime/core/border.h"
 #include "runtime/core/element_type.h"
 #include "runtime/core/input_check.h"
 #include "runtime/core/plan_cache.h"
@@ -20,9 +21,10 @@ struct heddle_session_t {
   std::unique_ptr<device_session> device;
   plan_cache plans;
   std::vector<int64_t> key;
-  std::vector<memory_block> widened;      ///< per input, where i32 was given for i64
-  std::vector<const void *> input_data;   ///< what the device reads
-  std::vector<heddle_tensor_t *> outputs; ///< given or created
+  std::vector<const heddle_tensor_t *> inputs; ///< of the run in progress, defaults included
+  std::vector<memory_block> widened;           ///< per input, where i32 was given for i64
+  std::vector<const void *> input_data;        ///< what the device reads
+  std::vector<heddle_tensor_t *> outputs;      ///< given or created
   std::vector<void *> output_data;
   heddle_observer_fn_t observer = nullptr;
   void *observer_user = nullptr;
@@ -113,12 +115,14 @@ private:
   heddle_tensor_t **out_;
 };
 
-heddle_status_t run(heddle_session_t *session, const char *entry_name, const heddle_tensor_t *const *inputs,
+heddle_status_t run(heddle_session_t *session, const char *entry_name, const heddle_tensor_t *const *given_inputs,
                     size_t input_count, heddle_tensor_t **out_outputs, size_t output_count) {
   const artifact &loaded = session->program->loaded;
   const entry_table *entry = nullptr;
   HEDDLE_RETURN_IF_ERROR(find_entry(loaded.tables, entry_name, &entry));
-  HEDDLE_RETURN_IF_ERROR(check_inputs(*entry, inputs, input_count));
+  HEDDLE_RETURN_IF_ERROR(
+      complete_inputs(*entry, defaults_of(*session->program, *entry), given_inputs, input_count, &session->inputs));
+  const heddle_tensor_t *const *inputs = session->inputs.data();
   if (output_count != entry->outputs.size() || (output_count != 0 && !out_outputs))
     return fail(error::H0302,
                 format("expects room for %zu outputs, got %zu", entry->outputs.size(), out_outputs ? output_count : 0));

@@ -9,6 +9,8 @@
 #include <new>
 #include <utility>
 
+#include "runtime/core/border.h"
+
 using namespace heddle::runtime;
 
 struct heddle_status_object_t {

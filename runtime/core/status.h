@@ -5,7 +5,6 @@
 
 #pragma once
 
-#include <new>
 #include <string>
 
 #include <heddle/error_codes.h>
@@ -39,15 +38,5 @@ heddle_status_t damaged(const std::string &what) __attribute__((returns_nonnull)
 /// Puts |context| before |status|'s context line ("in model.heddle, op Gather") unless it begins so, and returns the
 /// status. Only for statuses that weren't handed out yet.
 heddle_status_t with_context(heddle_status_t status, const std::string &context);
-
-/// Calls |body|, which returns a status, for a function of the C API. Containers throw where memory is out; here that
-/// becomes a status. Nothing else is ever thrown in the runtime.
-template <typename Body> heddle_status_t at_border(Body body) noexcept {
-  try {
-    return body();
-  } catch (const std::bad_alloc &) {
-    return out_of_memory();
-  }
-}
 
 } // namespace heddle::runtime

@@ -35,6 +35,7 @@ private:
 
   heddle_status_t read_entry(const fb::Entry *entry);
   heddle_status_t read_inputs(const fb::Entry &entry, entry_table *out);
+  heddle_status_t read_default(const fb::Input &input, input_table *out);
   static void find_shared_dims(entry_table *entry);
   heddle_status_t read_outputs(const fb::Entry &entry, entry_table *out);
   heddle_status_t read_dims(const flatbuffers::Vector<flatbuffers::Offset<fb::Dimension>> *dims, const char *tensor,

@@ -9,6 +9,7 @@
 #include <memory>
 #include <utility>
 
+#include "runtime/core/border.h"
 #include "runtime/core/checked_math.h"
 
 namespace heddle::runtime {

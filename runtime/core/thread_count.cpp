@@ -16,6 +16,8 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include "runtime/core/border.h"
+
 namespace heddle::runtime {
 
 namespace {

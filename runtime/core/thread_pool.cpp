@@ -18,6 +18,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "runtime/core/border.h"
 #include "runtime/core/thread_count.h"
 
 namespace heddle::runtime {

@@ -107,7 +107,7 @@ TEST(ShapeProgram, ABrokenCheckSaysMoreThanAnOverflowBehindIt) {
 
 TEST(ShapeProgram, AMissingElementIsNamed) {
   runtime::entry_table entry{};
-  entry.inputs = {{"shape", HEDDLE_ELEMENT_U64, {{"n", -1}}}};
+  entry.inputs = {{"shape", HEDDLE_ELEMENT_U64, {{"n", -1}}, -1, {}}};
   entry.shape_program = {{0, 0, 1, 0, shape_opcode::input_value}};
   const tensor one = make_tensor<uint64_t>(HEDDLE_ELEMENT_U64, {1}, {7});
   const tensor two = make_tensor<uint64_t>(HEDDLE_ELEMENT_U64, {2}, {7, UINT64_MAX});

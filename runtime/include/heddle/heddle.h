@@ -259,6 +259,12 @@ typedef struct heddle_program_info_t {
 /// Returns the description of |program|, which lives as long as the program.
 HEDDLE_API const heddle_program_info_t *heddle_program_info(const heddle_program_t *program);
 
+/// Returns what stands for input |input| of |entry| (null: the first) where a run has null for it: the value that the
+/// model file gives an input by default. Null where a run must give the input, or there is no such entry or input.
+/// Lives as long as the program; its elements are read-only.
+HEDDLE_API const heddle_tensor_t *heddle_program_default_input(const heddle_program_t *program, const char *entry,
+                                                               size_t input);
+
 /// What one run with given inputs takes.
 typedef struct heddle_plan_info_t {
   int64_t arena_bytes;   ///< peak memory for intermediate results, per session
@@ -287,7 +293,8 @@ HEDDLE_API void heddle_session_release(heddle_session_t *session);
 /// Runs the entry point |entry| (null: the first) once.
 ///
 /// |inputs| and |out_outputs| are in the order of heddle_program_info. Inputs stay the caller's and must neither change
-/// nor go away until the call returns. An input may have i32 elements where i64 is asked for; it is widened.
+/// nor go away until the call returns. An input may have i32 elements where i64 is asked for; it is widened. It may be
+/// null where heddle_program_default_input has something to stand for it.
 /// An element of |out_outputs| that is null receives a new tensor, which the caller releases; one that isn't must be a
 /// tensor of the right type and shape that shares no memory with an input or another output, and is written in place.
 /// A session allocates while shapes are new to it; a repeated run into given tensors allocates nothing.

@@ -164,6 +164,10 @@ public:
   }
 
   const heddle_program_info_t &info() const { return *heddle_program_info(get()); }
+  /// What stands for an input that is left out; null where it must be given.
+  const heddle_tensor_t *default_input(size_t input, const char *entry = nullptr) const {
+    return heddle_program_default_input(get(), entry, input);
+  }
 };
 
 /// One concurrent user of a program.
@@ -178,12 +182,13 @@ public:
     return session(handle);
   }
 
-  /// Runs |entry| (null: the first) on |inputs| and returns |output_count| new tensors.
+  /// Runs |entry| (null: the first) on |inputs|, null for those left to their defaults, and returns |output_count| new
+  /// tensors.
   result<std::vector<tensor>> run(const char *entry, std::initializer_list<const tensor *> inputs,
                                   size_t output_count) const {
     std::vector<const heddle_tensor_t *> handles;
     for (const tensor *input : inputs)
-      handles.push_back(input->get());
+      handles.push_back(input ? input->get() : nullptr);
     std::vector<heddle_tensor_t *> outputs(output_count);
     if (status failure{heddle_session_run(get(), entry, handles.data(), handles.size(), outputs.data(), output_count)};
         !failure.ok())
