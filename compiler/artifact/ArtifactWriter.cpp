@@ -173,7 +173,8 @@ static LogicalResult addFileError(ErrorList &errors, StringRef path, llvm::Error
   std::string help;
   StringRef folder = llvm::sys::path::parent_path(path);
   if (!folder.empty() && !llvm::sys::fs::is_directory(folder))
-    help = "the folder '" + folder.str() + "' doesn't exist";
+    help = llvm::sys::fs::exists(folder) ? "'" + folder.str() + "' is no folder"
+                                         : "the folder '" + folder.str() + "' doesn't exist";
   return errors.add(
       {ErrorCode::H0519, "can't write '" + path.str() + "': " + llvm::toString(std::move(error)), "", help});
 }

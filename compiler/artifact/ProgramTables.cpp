@@ -58,6 +58,7 @@ public:
 
 private:
   LogicalResult addInputs();
+  LogicalResult addDefault(DictionaryAttr attr, fb::InputT &input);
   LogicalResult addOutputs();
   LogicalResult addDims(DictionaryAttr tensor, std::vector<std::unique_ptr<fb::DimensionT>> &dims);
   FailureOr<fb::ElementType> readType(Operation *op, Attribute type);
@@ -120,6 +121,21 @@ LogicalResult EntryTables::addDims(DictionaryAttr tensor, std::vector<std::uniqu
   return success();
 }
 
+/// The constant that stands for |input| where a run leaves it out, if it has one.
+LogicalResult EntryTables::addDefault(DictionaryAttr attr, fb::InputT &input) {
+  auto name = attr.getAs<FlatSymbolRefAttr>("default");
+  if (!name)
+    return success();
+  auto index = constants.find(name.getValue());
+  auto constant = SymbolTable::lookupNearestSymbolFrom<rt::ConstantOp>(func, name);
+  if (!constant || index == constants.end())
+    return func.emitOpError() << "expects an rt.constant named '" << name.getValue() << "'";
+  input.default_constant = index->second;
+  ArrayRef<int64_t> dims = cast<RankedTensorType>(constant.getType()).getShape();
+  input.default_dims.assign(dims.begin(), dims.end());
+  return success();
+}
+
 LogicalResult EntryTables::addInputs() {
   for (auto attr : func.getInputs().getAsRange<DictionaryAttr>()) {
     auto input = std::make_unique<fb::InputT>();
@@ -129,6 +145,8 @@ LogicalResult EntryTables::addInputs() {
       return name ? failure() : func.emitOpError("expects a name for each input");
     input->name = name.str();
     input->type = *type;
+    if (failed(addDefault(attr, *input)))
+      return failure();
     entry->inputs.push_back(std::move(input));
   }
   return success();

@@ -37,6 +37,8 @@ static std::vector<std::pair<std::string, std::string>> describeTensors(ArrayAtt
         os << cast<IntegerAttr>(dim).getInt();
     });
     os << "]";
+    if (tensor.contains("default"))
+      os << " (optional)";
     result.emplace_back(tensor.getAs<StringAttr>("name").getValue().str(), os.str());
   }
   return result;
@@ -137,6 +139,9 @@ CompileReport heddle::makeReport(const CompiledModel &compiled, StringRef modelN
   for (auto entry : module.getOps<rt::FuncOp>()) {
     report.inputs = describeTensors(entry.getInputs());
     report.outputs = describeTensors(entry.getOutputs());
+    if (auto names = entry->getAttrOfType<ArrayAttr>(nn::NnDialect::getConstantInputsAttrName()))
+      for (StringRef name : names.getAsValueRange<StringAttr>())
+        report.constantInputs.push_back(name.str());
     llvm::DenseMap<Value, int64_t> sizes = evaluateNominalSizes(entry);
     for (auto dispatch : entry.getBody().getOps<rt::DispatchOp>())
       report.kernels.push_back(describeDispatch(dispatch, compiled, sizes));
@@ -157,6 +162,15 @@ static std::string joinTensors(ArrayRef<std::pair<std::string, std::string>> ten
                     ", ");
 }
 
+/// "w, b and 30 more: inputs with defaults that can't be set any more".
+static std::string describeConstantInputs(ArrayRef<std::string> names) {
+  constexpr size_t kShown = 3;
+  std::string text = llvm::join(names.take_front(kShown), ", ");
+  if (names.size() > kShown)
+    text += " and " + std::to_string(names.size() - kShown) + " more";
+  return text + (names.size() == 1 ? ": an input whose default" : ": inputs whose defaults") + " became constant";
+}
+
 static std::string megabytes(uint64_t bytes) { return llvm::formatv("{0:f1} MB", bytes / 1e6).str(); }
 
 std::string heddle::formatSummary(const CompileReport &report) {
@@ -173,6 +187,8 @@ std::string heddle::formatSummary(const CompileReport &report) {
   llvm::raw_string_ostream os(text);
   os << "model    " << report.model << ", " << report.nodeCount << " nodes\n";
   os << "inputs   " << joinTensors(report.inputs) << "\n";
+  if (!report.constantInputs.empty())
+    os << "constant " << describeConstantInputs(report.constantInputs) << "\n";
   os << "outputs  " << joinTensors(report.outputs) << "\n";
   os << "program  " << report.kernels.size() << " dispatches of " << report.kernelCount << " kernels (";
   llvm::interleaveComma(roots, os, [&](const auto &root) { os << root.second << " " << root.first; });
@@ -210,6 +226,10 @@ std::string heddle::formatJson(const CompileReport &report) {
     json.attribute("model", report.model);
     pairs("inputs", report.inputs);
     pairs("outputs", report.outputs);
+    json.attributeArray("constant_inputs", [&] {
+      for (const std::string &name : report.constantInputs)
+        json.value(name);
+    });
     json.attribute("nodes", report.nodeCount);
     json.attribute("nominal_shape", report.nominalShape);
     json.attribute("weight_bytes", report.weightBytes);

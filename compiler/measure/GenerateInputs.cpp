@@ -4,6 +4,7 @@
 
 #include "compiler/measure/GenerateInputs.h"
 
+#include "dialects/nn/ConstantData.h"
 #include "dialects/nn/NnDialect.h"
 #include "dialects/nn/NnOps.h"
 #include "llvm/ADT/StringExtras.h"
@@ -52,6 +53,17 @@ static reference::Dims chooseDims(func::FuncOp function, unsigned argument, llvm
   return dims;
 }
 
+/// Gives the names of an argument's dimensions the sizes of |type|.
+static void bindSymbols(func::FuncOp function, unsigned argument, RankedTensorType type,
+                        llvm::StringMap<int64_t> &symbols) {
+  auto names = function.getArgAttrOfType<ArrayAttr>(argument, nn::NnDialect::getDimsAttrName());
+  if (!names)
+    return;
+  for (auto [name, extent] : llvm::zip(names, type.getShape()))
+    if (auto symbol = dyn_cast<StringAttr>(name))
+      symbols.try_emplace(symbol.getValue(), extent);
+}
+
 /// Ones, but for the last quarter of the last row: padding on the right.
 static std::vector<int64_t> makeMask(ArrayRef<int64_t> dims, int64_t count) {
   std::vector<int64_t> values(count, 1);
@@ -61,12 +73,41 @@ static std::vector<int64_t> makeMask(ArrayRef<int64_t> dims, int64_t count) {
   return values;
 }
 
-std::vector<reference::HostTensor> heddle::generateInputs(func::FuncOp function, std::string &description) {
+/// The default of an argument.
+static FailureOr<reference::HostTensor> readDefault(func::FuncOp function, DictionaryAttr constant) {
+  auto type = cast<RankedTensorType>(constant.getAs<TypeAttr>("type").getValue());
+  FailureOr<nn::ConstantData> data =
+      nn::ConstantData::get(constant.get("value"), type, [&] { return function.emitOpError(); });
+  if (failed(data))
+    return failure();
+  ArrayRef<uint8_t> bytes = data->getBytes();
+  llvm::Expected<reference::HostTensor> tensor = reference::HostTensor::fromBytes(
+      type.getElementType(), type.getShape(), ArrayRef(reinterpret_cast<const char *>(bytes.data()), bytes.size()));
+  if (!tensor)
+    return function.emitOpError(llvm::toString(tensor.takeError()));
+  return std::move(*tensor);
+}
+
+FailureOr<std::vector<reference::HostTensor>> heddle::generateInputs(func::FuncOp function, std::string &description) {
   std::mt19937_64 random(20240229);
   llvm::StringMap<int64_t> symbols;
   std::vector<reference::HostTensor> inputs;
+  auto getDefault = [&](unsigned number) {
+    return function.getArgAttrOfType<DictionaryAttr>(number, nn::NnDialect::getDefaultAttrName());
+  };
+  // First, since the sizes of defaults are given.
+  for (unsigned i = 0; i < function.getNumArguments(); ++i)
+    if (DictionaryAttr constant = getDefault(i))
+      bindSymbols(function, i, cast<RankedTensorType>(constant.getAs<TypeAttr>("type").getValue()), symbols);
   for (BlockArgument argument : function.getArguments()) {
     unsigned number = argument.getArgNumber();
+    if (DictionaryAttr constant = getDefault(number)) {
+      FailureOr<reference::HostTensor> tensor = readDefault(function, constant);
+      if (failed(tensor))
+        return failure();
+      inputs.push_back(std::move(*tensor));
+      continue;
+    }
     reference::Dims dims = chooseDims(function, number, symbols);
     int64_t count = 1;
     for (int64_t dim : dims)

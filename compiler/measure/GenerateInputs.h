@@ -13,9 +13,11 @@
 
 namespace heddle {
 
-/// One tensor per argument of |function|, from a fixed seed: the first dynamic dimension is 2, others 16. |description|
-/// says what was made, for the user.
-std::vector<reference::HostTensor> generateInputs(mlir::func::FuncOp function, std::string &description);
+/// One tensor per argument of |function|: its default where it has one, else from a fixed seed: the first dynamic
+/// dimension is 2, others 16. |description| says what was made, for the user. A default that can't be read is a
+/// diagnostic at |function|.
+mlir::FailureOr<std::vector<reference::HostTensor>> generateInputs(mlir::func::FuncOp function,
+                                                                   std::string &description);
 
 } // namespace heddle
 

@@ -220,7 +220,10 @@ static StringRef inputName(func::FuncOp function, unsigned i) {
 LogicalResult Verifier::gatherInputs() {
   if (options.inputs.empty()) {
     std::string description;
-    inputs = generateInputs(function, description);
+    FailureOr<std::vector<HostTensor>> generated = generateInputs(function, description);
+    if (failed(generated))
+      return failure();
+    inputs = std::move(*generated);
     os << "inputs   " << description << "\n";
     return success();
   }

@@ -93,6 +93,13 @@ static std::pair<ArrayAttr, Type> substitute(ArrayAttr dims, Type type, const ll
   return {builder.getArrayAttr(newDims), tensor.clone(shape)};
 }
 
+/// A default of another shape than the one asked for can't stand for the input: from here on it must be given.
+static void removeUnfitDefault(func::FuncOp func, unsigned input, Type type) {
+  auto constant = func.getArgAttrOfType<DictionaryAttr>(input, nn::NnDialect::getDefaultAttrName());
+  if (constant && failed(verifyCompatibleShape(constant.getAs<TypeAttr>("type").getValue(), type)))
+    func.removeArgAttr(input, nn::NnDialect::getDefaultAttrName());
+}
+
 LogicalResult heddle::specializeShapes(ModuleOp module, ArrayRef<std::string> shapes, ErrorList &errors) {
   auto func = module.lookupSymbol<func::FuncOp>("main");
   llvm::StringMap<int64_t> values;
@@ -105,6 +112,7 @@ LogicalResult heddle::specializeShapes(ModuleOp module, ArrayRef<std::string> sh
     if (auto dims = func.getArgAttrOfType<ArrayAttr>(i, key)) {
       auto [newDims, type] = substitute(dims, inputs[i], values);
       func.setArgAttr(i, key, newDims);
+      removeUnfitDefault(func, i, type);
       func.getArgument(i).setType(type);
       inputs[i] = type;
     }

@@ -64,6 +64,21 @@ static LogicalResult verifyDims(Operation *op, Attribute value, Type type) {
   return success();
 }
 
+/// Checks `nn.default` against the type of the argument that it stands for.
+static LogicalResult verifyDefault(Operation *op, Attribute value, Type type) {
+  auto constant = dyn_cast<DictionaryAttr>(value);
+  auto typeAttr = constant ? constant.getAs<TypeAttr>("type") : TypeAttr();
+  auto tensor = typeAttr ? dyn_cast<RankedTensorType>(typeAttr.getValue()) : RankedTensorType();
+  if (!tensor || !constant.contains("value"))
+    return op->emitError("expects '") << NnDialect::getDefaultAttrName() << "' to hold a type and a value, got "
+                                      << value;
+  auto argument = dyn_cast<RankedTensorType>(type);
+  if (!argument || !tensor.hasStaticShape() || tensor.getElementType() != argument.getElementType() ||
+      failed(verifyCompatibleShape(tensor, argument)))
+    return op->emitError("expects '") << NnDialect::getDefaultAttrName() << "' to fit " << type << ", got " << tensor;
+  return success();
+}
+
 static LogicalResult verifyBoundaryAttribute(Operation *op, NamedAttribute attribute, Type type) {
   if (attribute.getName() == NnDialect::getDimsAttrName())
     return verifyDims(op, attribute.getValue(), type);
@@ -97,6 +112,8 @@ LogicalResult NnDialect::verifyOperationAttribute(Operation *op, NamedAttribute 
 // The hooks for arguments and results are called for functions alone.
 
 LogicalResult NnDialect::verifyRegionArgAttribute(Operation *op, unsigned, unsigned index, NamedAttribute attribute) {
+  if (attribute.getName() == getDefaultAttrName())
+    return verifyDefault(op, attribute.getValue(), cast<FunctionOpInterface>(op).getArgumentTypes()[index]);
   return verifyBoundaryAttribute(op, attribute, cast<FunctionOpInterface>(op).getArgumentTypes()[index]);
 }
 

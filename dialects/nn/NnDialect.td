@@ -29,12 +29,14 @@ def Nn_Dialect : Dialect {
     - `nn.name = "input_ids"`: the name that the model file gives to the input or output.
     - `nn.dims = ["batch_size", 12]`: one entry a dimension, a symbol for a `?` and the extent otherwise. Equal symbols
       are a claim of the model file, checked when the program runs.
+    - `nn.default = {type = tensor<2xf32>, value = dense<1.0> : tensor<2xf32>}`, arguments only: what stands for the
+      argument where a run leaves it out. The value is what `nn.constant` takes; its type fits the argument's.
 
     Discardable attributes that importers set, for messages and for comparing tensors by name:
 
     - `nn.outputs = ["logits"]` on an op: the names in the model file of its results, "" for one without.
     - `nn.constant_inputs = ["w"]` on `@main`: inputs that the model file has a default for, and that were imported as
-      constants.
+      constants; the others have `nn.default`.
     - `nn.raised = {layer_norm = 5 : i64}` on a module: how many ops were made from others that spelled them out.
 
     An imported op's location is `fused<#nn.onnx_op<"MatMul", "", 17>>["/layer.0/MatMul"]`: the node's name, and as
@@ -57,6 +59,8 @@ def Nn_Dialect : Dialect {
     static constexpr llvm::StringLiteral getConstantInputsAttrName() { return "nn.constant_inputs"; }
     /// Name of the module attribute that holds how many ops were raised, by name.
     static constexpr llvm::StringLiteral getRaisedAttrName() { return "nn.raised"; }
+    /// Name of the argument attribute that holds what stands for an argument where a run leaves it out.
+    static constexpr llvm::StringLiteral getDefaultAttrName() { return "nn.default"; }
     /// Name of the argument and result attribute that holds one symbol or extent a dimension.
     static constexpr llvm::StringLiteral getDimsAttrName() { return "nn.dims"; }
 

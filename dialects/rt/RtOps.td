@@ -47,7 +47,8 @@ def Rt_FuncOp : Rt_Op<"func", [Symbol, IsolatedFromAbove, SingleBlock, NoTermina
   let summary = "one entry point: a shape function, memory and steps in order";
   let description = [{
     `inputs` and `outputs` are arrays of dictionaries {name, type, dims}; a dimension is an integer, or a string that
-    names a symbol shared by all inputs that use it.
+    names a symbol shared by all inputs that use it. `default = @w` of an input names the `rt.constant` that stands for
+    it where a run leaves it out.
 
         rt.func @main attributes {inputs = [{name = "x", type = f32, dims = ["rows", 384]} ],
                                   outputs = [{name = "y", type = f32, dims = ["rows", 384]} ]} {

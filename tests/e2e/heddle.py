@@ -132,9 +132,9 @@ class Program:
         unknown = set(feeds) - set(self.inputs)
         if unknown:
             raise Error("", f"no inputs {unknown}, but {self.inputs}")
-        # Not ascontiguousarray, which gives a scalar a dimension.
-        arrays = [np.array(feeds[name], order="C") for name in self.inputs]
-        tensors = (handle * len(arrays))(*[to_tensor(array).value for array in arrays])
+        # Not ascontiguousarray, which gives a scalar a dimension. What is left out is null: the runtime takes the default.
+        arrays = [np.array(feeds[name], order="C") if name in feeds else None for name in self.inputs]
+        tensors = (handle * len(arrays))(*[None if array is None else to_tensor(array).value for array in arrays])
         results = (handle * len(self.outputs))()
         try:
             check(LIBRARY.heddle_session_run(self.session, None, tensors, len(arrays), results, len(results)))

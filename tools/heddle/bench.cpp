@@ -115,7 +115,7 @@ public:
 private:
   Row measureRow(const LoadedProgram &loaded, const std::vector<std::string> &shapeRow) const {
     const heddle_entry_info_t &entry = loaded.entry();
-    RunInputs run = prepareInputs(entry, inputs, shapeRow, Missing::Generate);
+    RunInputs run = prepareInputs(entry, inputs, shapeRow, Missing::Generate, defaultInputs(loaded));
     if (!run.generated.empty())
       note("generated inputs: " + join(run.generated, ", "));
     Row row{loaded.path, execution.device.empty() ? "cpu" : execution.device, {}, loaded.threads, {}};

@@ -45,7 +45,11 @@ public:
       failUnnamed(value);
   }
 
-  RunInputs finish(Missing missing) {
+  RunInputs finish(Missing missing, std::vector<TensorPtr> defaults) {
+    // A shape asks for other values than the model's own.
+    for (size_t i = 0; i < defaults.size(); ++i)
+      if (!result.tensors[i] && !fills[i] && !shapes.has(i))
+        result.tensors[i] = std::move(defaults[i]);
     for (size_t i = 0; i < entry.input_count; ++i)
       if (result.tensors[i])
         shapes.addTensor(i, result.tensors[i].get());
@@ -173,11 +177,11 @@ private:
 } // namespace
 
 RunInputs prepareInputs(const heddle_entry_info_t &entry, const std::vector<std::string> &inputs,
-                        const std::vector<std::string> &shapes, Missing missing) {
+                        const std::vector<std::string> &shapes, Missing missing, std::vector<TensorPtr> defaults) {
   InputResolver resolver(entry, shapes);
   for (const std::string &argument : inputs)
     resolver.addArgument(argument);
-  return resolver.finish(missing);
+  return resolver.finish(missing, std::move(defaults));
 }
 
 } // namespace heddle::cli

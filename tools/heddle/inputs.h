@@ -25,10 +25,11 @@ struct RunInputs {
 enum class Missing { Refuse, Generate };
 
 /// Makes the inputs of one run. |inputs| are the values of --input, in every form of the manual; |shapes| those of
-/// --shape; |missing| says what happens to inputs that nothing names. Throws for unknown, repeated, missing inputs and
-/// unreadable values. Whether a tensor fits its input is left to the runtime.
+/// --shape; |missing| says what happens to inputs that nothing names and that |defaults|, which has an element an input
+/// or none at all, has nothing for. Throws for unknown, repeated, missing inputs and unreadable values. Whether a
+/// tensor fits its input is left to the runtime.
 RunInputs prepareInputs(const heddle_entry_info_t &entry, const std::vector<std::string> &inputs,
-                        const std::vector<std::string> &shapes, Missing missing);
+                        const std::vector<std::string> &shapes, Missing missing, std::vector<TensorPtr> defaults = {});
 
 /// Content for inputs that have none.
 enum class Fill { Zeros, Ones, Random, Positions };

@@ -5,6 +5,7 @@
 #include "tools/heddle/command.h"
 #include "tools/heddle/inputs.h"
 #include "tools/heddle/inspect_json.h"
+#include "tools/heddle/print.h"
 #include "tools/heddle/program.h"
 #include "tools/heddle/table.h"
 #include "tools/heddle/text.h"
@@ -15,11 +16,20 @@ namespace heddle::cli {
 
 namespace {
 
-std::string describeTensors(const char *title, const heddle_tensor_info_t *tensors, size_t count) {
-  std::string out = std::string(title) + "\n";
-  for (size_t i = 0; i < count; ++i)
-    out += "  " + std::string(tensors[i].name) + " " + heddle_element_type_name(tensors[i].type) +
-           describeDims(tensors[i]) + "\n";
+std::string describeTensor(const heddle_tensor_info_t &tensor) {
+  return "  " + std::string(tensor.name) + " " + heddle_element_type_name(tensor.type) + describeDims(tensor);
+}
+
+std::string describeEntry(const heddle_program_t *program, const heddle_entry_info_t &entry) {
+  std::string out = "inputs\n";
+  for (size_t i = 0; i < entry.input_count; ++i) {
+    const heddle_tensor_t *standing = heddle_program_default_input(program, entry.name, i);
+    out +=
+        describeTensor(entry.inputs[i]) + (standing ? ", optional, default " + summarizeTensor(standing) : "") + "\n";
+  }
+  out += "outputs\n";
+  for (size_t i = 0; i < entry.output_count; ++i)
+    out += describeTensor(entry.outputs[i]) + "\n";
   return out;
 }
 
@@ -78,7 +88,7 @@ public:
     std::optional<MemoryReport> report;
     if (memory || !shapes.empty())
       report = planFor(loaded);
-    std::string text = json ? programJson(loaded.info(), report ? &*report : nullptr) : describe(loaded, report);
+    std::string text = json ? programJson(loaded.program.get(), report ? &*report : nullptr) : describe(loaded, report);
     std::fputs(text.c_str(), stdout);
     return Exit::Fine;
   }
@@ -86,7 +96,7 @@ public:
 private:
   MemoryReport planFor(const LoadedProgram &loaded) const {
     const heddle_entry_info_t &entry = loaded.entry();
-    RunInputs inputs = prepareInputs(entry, {}, shapes, Missing::Generate);
+    RunInputs inputs = prepareInputs(entry, {}, shapes, Missing::Generate, defaultInputs(loaded));
     MemoryReport report;
     std::vector<std::string> parts;
     for (size_t i = 0; i < entry.input_count; ++i)
@@ -105,11 +115,8 @@ private:
                       std::to_string(info.format_version) + ", executable ABI " +
                       std::to_string(info.executable_abi_version) + ", " + formatBytes(info.file_bytes) + " (weights " +
                       formatBytes(info.constant_bytes) + ", tables " + formatBytes(info.program_bytes) + ")\n";
-    for (size_t i = 0; i < info.entry_count; ++i) {
-      const heddle_entry_info_t &entry = info.entries[i];
-      out += "\n" + describeTensors("inputs", entry.inputs, entry.input_count) +
-             describeTensors("outputs", entry.outputs, entry.output_count);
-    }
+    for (size_t i = 0; i < info.entry_count; ++i)
+      out += "\n" + describeEntry(loaded.program.get(), info.entries[i]);
     out += "\n" + describeTargets(info) + "\n" + describeKernels(info) + describeOptions(info);
     return report ? out + "\n" + describePlan(*report) : out;
   }

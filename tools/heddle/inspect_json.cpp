@@ -15,31 +15,36 @@ static void writeStrings(JsonWriter &json, const char *key, const char *const *s
   json.endArray();
 }
 
-static void writeTensors(JsonWriter &json, const char *key, const heddle_tensor_info_t *tensors, size_t count) {
-  json.key(key).beginArray();
-  for (size_t i = 0; i < count; ++i) {
-    json.beginObject().key("name").string(tensors[i].name);
-    json.key("type").string(heddle_element_type_name(tensors[i].type)).key("dims").beginArray();
-    // A fixed dimension is a number, a dynamic one its name.
-    for (size_t axis = 0; axis < tensors[i].rank; ++axis) {
-      const heddle_dimension_t &dim = tensors[i].dims[axis];
-      if (dim.value >= 0)
-        json.number(dim.value);
-      else
-        json.string(dim.symbol);
-    }
-    json.endArray().endObject();
+static void writeTensor(JsonWriter &json, const heddle_tensor_info_t &tensor) {
+  json.key("name").string(tensor.name);
+  json.key("type").string(heddle_element_type_name(tensor.type)).key("dims").beginArray();
+  // A fixed dimension is a number, a dynamic one its name.
+  for (size_t axis = 0; axis < tensor.rank; ++axis) {
+    const heddle_dimension_t &dim = tensor.dims[axis];
+    if (dim.value >= 0)
+      json.number(dim.value);
+    else
+      json.string(dim.symbol);
   }
   json.endArray();
 }
 
-static void writeEntries(JsonWriter &json, const heddle_program_info_t &info) {
+static void writeEntries(JsonWriter &json, const heddle_program_t *program, const heddle_program_info_t &info) {
   json.key("entries").beginArray();
   for (size_t i = 0; i < info.entry_count; ++i) {
     const heddle_entry_info_t &entry = info.entries[i];
     json.beginObject().key("name").string(entry.name);
-    writeTensors(json, "inputs", entry.inputs, entry.input_count);
-    writeTensors(json, "outputs", entry.outputs, entry.output_count);
+    json.key("inputs").beginArray();
+    for (size_t input = 0; input < entry.input_count; ++input) {
+      writeTensor(json.beginObject(), entry.inputs[input]);
+      json.key("optional").boolean(heddle_program_default_input(program, entry.name, input) != nullptr).endObject();
+    }
+    json.endArray().key("outputs").beginArray();
+    for (size_t output = 0; output < entry.output_count; ++output) {
+      writeTensor(json.beginObject(), entry.outputs[output]);
+      json.endObject();
+    }
+    json.endArray();
     json.key("dispatch_count").number(uint64_t(entry.dispatch_count)).endObject();
   }
   json.endArray();
@@ -90,7 +95,8 @@ static void writeMemory(JsonWriter &json, const MemoryReport &memory) {
   json.key("dispatch_count").number(uint64_t(memory.plan.dispatch_count)).endObject();
 }
 
-std::string programJson(const heddle_program_info_t &info, const MemoryReport *memory) {
+std::string programJson(const heddle_program_t *program, const MemoryReport *memory) {
+  const heddle_program_info_t &info = *heddle_program_info(program);
   JsonWriter json;
   json.beginObject().key("schema").string("heddle-inspect-1");
   json.key("model").string(info.model).key("producer").string(info.producer);
@@ -102,7 +108,7 @@ std::string programJson(const heddle_program_info_t &info, const MemoryReport *m
   for (size_t i = 0; i < info.option_count; ++i)
     json.key(info.options[i].key).string(info.options[i].value);
   json.endObject();
-  writeEntries(json, info);
+  writeEntries(json, program, info);
   writeTargets(json, info);
   writeKernels(json, info);
   writeSections(json, info);

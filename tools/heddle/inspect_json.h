@@ -17,6 +17,6 @@ struct MemoryReport {
 };
 
 /// The whole description; |memory| may be null.
-std::string programJson(const heddle_program_info_t &info, const MemoryReport *memory);
+std::string programJson(const heddle_program_t *program, const MemoryReport *memory);
 
 } // namespace heddle::cli

@@ -76,6 +76,17 @@ private:
 
 } // namespace
 
+std::string summarizeTensor(const heddle_tensor_t *tensor) {
+  constexpr size_t shown = 4;
+  heddle_element_type_t type = heddle_tensor_type(tensor);
+  const char *data = static_cast<const char *>(heddle_tensor_data(tensor));
+  size_t count = heddle_tensor_element_count(tensor);
+  std::string out;
+  for (size_t i = 0; i < std::min(count, shown); ++i)
+    out += (i ? ", " : "") + formatElement(type, data + i * heddle_element_type_size(type), 6);
+  return heddle_tensor_rank(tensor) == 0 ? out : "[" + out + (count > shown ? ", ...]" : "]");
+}
+
 std::string formatTensor(const std::string &name, const heddle_tensor_t *tensor) {
   return name + " " + heddle_element_type_name(heddle_tensor_type(tensor)) + describeDims(dimsOf(tensor)) + "\n" +
          TensorPrinter(tensor).print() + "\n";

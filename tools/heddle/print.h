@@ -12,4 +12,7 @@ namespace heddle::cli {
 /// "scores f32[2,3]" and the values, with a final line end.
 std::string formatTensor(const std::string &name, const heddle_tensor_t *tensor);
 
+/// Its first few elements on one line: "0.5", "[1, 2, 3]", "[0, 0, 0, 0, ...]" whatever the rank.
+std::string summarizeTensor(const heddle_tensor_t *tensor);
+
 } // namespace heddle::cli

@@ -6,6 +6,7 @@
 
 #include "tools/heddle/text.h"
 
+#include <cstring>
 #include <filesystem>
 
 namespace heddle::cli {
@@ -48,6 +49,17 @@ LoadedProgram loadForInspection(const std::string &path) {
   heddle_program_options_t options = {};
   options.inspect_only = 1;
   return load(path, options, heddle_default_thread_count());
+}
+
+std::vector<TensorPtr> defaultInputs(const LoadedProgram &loaded) {
+  std::vector<TensorPtr> result(loaded.entry().input_count);
+  for (size_t i = 0; i < result.size(); ++i)
+    if (const heddle_tensor_t *standing = heddle_program_default_input(loaded.program.get(), nullptr, i)) {
+      result[i] = createTensor(heddle_tensor_type(standing), dimsOf(standing));
+      std::memcpy(heddle_tensor_data(result[i].get()), heddle_tensor_data(standing),
+                  heddle_tensor_byte_length(standing));
+    }
+  return result;
 }
 
 std::vector<TensorPtr> runOnce(const LoadedProgram &loaded, const std::vector<const heddle_tensor_t *> &inputs) {

@@ -41,6 +41,9 @@ LoadedProgram loadProgram(const std::string &path, const ExecutionOptions &optio
 /// Loads to look into: any target's artifact will do.
 LoadedProgram loadForInspection(const std::string &path);
 
+/// Copies of the tensors that stand for inputs which a run leaves out, null where it can't; in the entry's order.
+std::vector<TensorPtr> defaultInputs(const LoadedProgram &loaded);
+
 /// Whether |path| is a model by its name (.onnx, .mlir) or a folder, rather than an artifact.
 bool isModel(const std::string &path);
 

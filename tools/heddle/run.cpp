@@ -32,7 +32,8 @@ public:
     require(artifact, "ARTIFACT");
     LoadedProgram loaded = loadProgram(isModel(artifact) ? cachedArtifact(artifact) : artifact, execution);
     checkOutput(loaded.entry());
-    RunInputs run = prepareInputs(loaded.entry(), inputs, shapes, shapes.empty() ? Missing::Refuse : Missing::Generate);
+    RunInputs run = prepareInputs(loaded.entry(), inputs, shapes, shapes.empty() ? Missing::Refuse : Missing::Generate,
+                                  defaultInputs(loaded));
     if (!run.generated.empty())
       note("generated inputs: " + join(run.generated, ", "));
     write(loaded.entry(), runOnce(loaded, run.pointers()));

@@ -21,6 +21,9 @@ public:
   /// Takes "NAME=1x128", or "1x128" where there is one input. Throws if it doesn't fit the input.
   void addArgument(const std::string &argument);
 
+  /// Whether an argument names input number |input|.
+  bool has(size_t input) const { return shapes.count(input) != 0; }
+
   /// Takes the sizes of a given tensor. What doesn't fit is left alone: the runtime refuses such a tensor itself.
   void addTensor(size_t input, const heddle_tensor_t *tensor);
 

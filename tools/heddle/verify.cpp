@@ -91,8 +91,9 @@ private:
   }
 
   RunInputs prepare(const LoadedProgram &loaded) const {
-    RunInputs run = prepareInputs(loaded.entry(), inputs, shapes,
-                                  inputs.empty() || !shapes.empty() ? Missing::Generate : Missing::Refuse);
+    RunInputs run =
+        prepareInputs(loaded.entry(), inputs, shapes,
+                      inputs.empty() || !shapes.empty() ? Missing::Generate : Missing::Refuse, defaultInputs(loaded));
     if (!run.generated.empty())
       note("generated inputs: " + join(run.generated, ", "));
     return run;

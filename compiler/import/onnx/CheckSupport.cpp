@@ -19,7 +19,7 @@ static llvm::StringRef getRemedy(const Node &node) {
     return "this operator comes from onnxruntime's optimiser: give the model that it was made from";
   if (node.type == "NonZero" || node.type == "Unique" || node.type == "Compress")
     return "the size of its result depends on values, which no compiled program can plan for: replace it by a mask";
-  if (node.type == "If" || node.type == "Loop" || node.type == "Scan")
+  if (node.type == "Loop" || node.type == "Scan")
     return "export the model without control flow, for instance with torch.onnx.export(dynamo=True)";
   return "export the model with another opset or exporter, or write the operator in basic ones";
 }

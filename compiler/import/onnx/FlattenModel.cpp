@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Expansion of functions and constant Ifs. Both are copies of nodes under other names: a scope maps the names in a body
-// to those of the flat model.
+// Expansion of functions and Ifs. Both are copies of nodes under other names: a scope maps the names in a body to those
+// of the flat model.
 
 #include "compiler/import/onnx/FlattenModel.h"
 
+#include "compiler/import/onnx/DefaultInputs.h"
 #include "dialects/nn/NnOps.h"
-#include "llvm/ADT/StringSet.h"
+#include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
 
@@ -74,7 +75,9 @@ private:
   LogicalResult addNode(const ::onnx::NodeProto &node, Scope &scope);
   LogicalResult resolveAttributes(const ::onnx::NodeProto &node, const Scope &scope, Node &flat);
   LogicalResult expandFunction(const ::onnx::FunctionProto &function, const Node &call, const Scope &scope);
+  LogicalResult expandIf(const Node &node, const Scope &scope);
   LogicalResult expandBranch(const ::onnx::GraphProto &branch, const Node &node, const Scope &scope);
+  void noteConstants(const google::protobuf::RepeatedPtrField<::onnx::NodeProto> &nodes, const Scope &scope);
   FailureOr<std::optional<bool>> findCondition(const std::string &name);
   void defineNames(const google::protobuf::RepeatedPtrField<::onnx::NodeProto> &nodes, Scope &scope);
   std::string makeUnique(const std::string &name);
@@ -114,14 +117,14 @@ FailureOr<Opsets> Flattener::readOpsets(const google::protobuf::RepeatedPtrField
 /// Inputs, outputs and initialisers of the model.
 void Flattener::readBoundary() {
   const ::onnx::GraphProto &graph = proto.graph();
-  for (const ::onnx::TensorProto &tensor : graph.initializer())
+  for (const ::onnx::TensorProto &tensor : graph.initializer()) {
     model.initializers[tensor.name()] = &tensor;
-  for (const ::onnx::ValueInfoProto &input : graph.input()) {
-    if (!model.initializers.contains(input.name()))
-      model.inputs.push_back(&input);
-    else if (proto.ir_version() >= 4) // before, every initialiser had to be listed as an input
-      model.overridable.push_back(input.name());
+    model.mainInitializers.push_back(tensor.name());
   }
+  for (const ::onnx::ValueInfoProto &input : graph.input())
+    // Before version 4 every initialiser had to be listed as an input; since then that makes it a default.
+    if (proto.ir_version() >= 4 || !model.initializers.contains(input.name()))
+      model.inputs.push_back(&input);
   for (const ::onnx::ValueInfoProto &output : graph.output())
     model.outputs.push_back(&output);
   for (const auto *list : {&graph.input(), &graph.value_info()})
@@ -133,8 +136,11 @@ FailureOr<Model> Flattener::run() {
   FailureOr<Opsets> opsets = readOpsets(proto.opset_import());
   if (failed(opsets))
     return failure();
-  if (proto.graph().sparse_initializer_size() != 0)
-    return fail(ErrorCode::H0202, "sparse initialisers are not supported", "store them as dense ones");
+  if (int count = proto.graph().sparse_initializer_size())
+    return fail(ErrorCode::H0202,
+                "sparse initialisers are not supported: '" + proto.graph().sparse_initializer(0).values().name() + "'" +
+                    (count > 1 ? " and " + llvm::Twine(count - 1) + " more" : llvm::Twine()),
+                "store them as dense ones");
   readBoundary();
   functionOpsets.reserve(proto.functions_size());
   for (const ::onnx::FunctionProto &function : proto.functions()) {
@@ -157,10 +163,21 @@ FailureOr<Model> Flattener::run() {
       usedNames.insert(output);
   if (failed(addNodes(proto.graph().node(), scope)) || failed(sortNodes(model, file, errors)))
     return failure();
+  chooseDefaultInputs(model);
   return std::move(model);
 }
 
+/// Remembers the values of Constant nodes. Before the nodes that read them: a file needn't be in order.
+void Flattener::noteConstants(const google::protobuf::RepeatedPtrField<::onnx::NodeProto> &nodes, const Scope &scope) {
+  for (const ::onnx::NodeProto &node : nodes)
+    if (node.op_type() == "Constant" && normaliseDomain(node.domain()).empty() && node.output_size() == 1)
+      for (const ::onnx::AttributeProto &attribute : node.attribute())
+        if (attribute.name() == "value" && attribute.has_t())
+          constants[scope.resolve(node.output(0))] = &attribute.t();
+}
+
 LogicalResult Flattener::addNodes(const google::protobuf::RepeatedPtrField<::onnx::NodeProto> &nodes, Scope &scope) {
+  noteConstants(nodes, scope);
   for (const ::onnx::NodeProto &node : nodes)
     if (failed(addNode(node, scope)))
       return failure();
@@ -196,18 +213,8 @@ LogicalResult Flattener::addNode(const ::onnx::NodeProto &node, Scope &scope) {
                                       (flat.domain.empty() ? "ai.onnx" : flat.domain) +
                                       "', for which the model's opset_import gives no version");
   flat.opset = opset->second;
-  if (flat.domain.empty() && flat.type == "If" && flat.inputs.size() == 1) {
-    FailureOr<std::optional<bool>> condition = findCondition(flat.inputs.front());
-    if (failed(condition))
-      return failure();
-    const ::onnx::AttributeProto *branch =
-        *condition ? flat.findAttribute(**condition ? "then_branch" : "else_branch") : nullptr;
-    if (branch && branch->has_g())
-      return expandBranch(branch->g(), flat, scope);
-  }
-  const ::onnx::AttributeProto *value = flat.type == "Constant" ? flat.findAttribute("value") : nullptr;
-  if (value && value->has_t() && !flat.outputs.empty())
-    constants[flat.outputs.front()] = &value->t();
+  if (flat.domain.empty() && flat.type == "If")
+    return expandIf(flat, scope);
   model.nodes.push_back(std::move(flat));
   return success();
 }
@@ -298,6 +305,39 @@ LogicalResult Flattener::expandFunction(const ::onnx::FunctionProto &function, c
   return success();
 }
 
+/// Adds the branch that a constant condition takes, or both and a node that selects between their outputs: an If whose
+/// inputs are the condition and, for each output, what the branches give.
+LogicalResult Flattener::expandIf(const Node &node, const Scope &scope) {
+  const ::onnx::AttributeProto *branches[] = {node.findAttribute("then_branch"), node.findAttribute("else_branch")};
+  if (node.inputs.size() != 1 || node.inputs[0].empty() ||
+      llvm::any_of(branches, [](const ::onnx::AttributeProto *branch) { return !branch || !branch->has_g(); }))
+    return fail(ErrorCode::H0203, "node '" + node.name + "': an If has one input, a then_branch and an else_branch",
+                "check the model with onnx.checker.check_model");
+  FailureOr<std::optional<bool>> condition = findCondition(node.inputs[0]);
+  if (failed(condition))
+    return failure();
+  if (*condition)
+    return expandBranch(branches[**condition ? 0 : 1]->g(), node, scope);
+  Node select = node;
+  select.attributes.clear();
+  llvm::erase(select.outputs, "");
+  std::vector<std::string> given[2];
+  for (auto [i, branch] : llvm::enumerate(branches)) {
+    std::vector<std::string> &outputs = given[i];
+    Node body = node;
+    body.name += i == 0 ? "/then" : "/else";
+    for (std::string &output : body.outputs)
+      if (!output.empty())
+        outputs.push_back(output = makeUnique(body.name + "/" + output));
+    if (failed(expandBranch(branch->g(), body, scope)))
+      return failure();
+  }
+  for (auto [onThen, onElse] : llvm::zip_equal(given[0], given[1]))
+    select.inputs.insert(select.inputs.end(), {onThen, onElse});
+  model.nodes.push_back(std::move(select));
+  return success();
+}
+
 /// Adds the nodes and initialisers of |branch| in place of the If |node|.
 LogicalResult Flattener::expandBranch(const ::onnx::GraphProto &branch, const Node &node, const Scope &scope) {
   if (scope.depth == kMaxCallDepth)
@@ -330,9 +370,12 @@ LogicalResult Flattener::expandBranch(const ::onnx::GraphProto &branch, const No
 
 /// The value of the scalar |name| where it is a constant of the model, else nothing.
 FailureOr<std::optional<bool>> Flattener::findCondition(const std::string &name) {
-  const ::onnx::TensorProto *tensor = constants.lookup(name);
-  if (!tensor)
-    tensor = model.initializers.lookup(name);
+  const ::onnx::TensorProto *tensor = constants.lookup(name), *initializer = model.initializers.lookup(name);
+  if (initializer) {
+    tensor = initializer;
+    // Which branch there is can't change from run to run.
+    model.conditions.insert(name);
+  }
   bool isScalar = tensor && tensor->data_type() == ::onnx::TensorProto::BOOL &&
                   llvm::all_of(tensor->dims(), [](int64_t extent) { return extent == 1; });
   if (!isScalar)

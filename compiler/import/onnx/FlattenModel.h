@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The model as one flat list of nodes: functions of the model are expanded, an If whose condition is constant is
-// replaced by its branch, every name is looked up, and nodes are in order. What comes after need not know that there
-// was more.
+// replaced by its branch, one whose condition isn't by both and a node that selects, every name is looked up, and nodes
+// are in order. What comes after need not know that there was more.
 
 #ifndef HEDDLE_COMPILER_IMPORT_ONNX_FLATTENMODEL_H
 #define HEDDLE_COMPILER_IMPORT_ONNX_FLATTENMODEL_H
 
 #include "compiler/import/onnx/TensorData.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
 
 #include <string>
 #include <utility>
@@ -32,13 +33,16 @@ struct Node {
 
 /// A flat model. Points into the ModelProto that it was made from.
 struct Model {
-  std::vector<const ::onnx::ValueInfoProto *> inputs; ///< without those that have an initialiser
+  /// Without those whose initialiser is no default but a constant. One with an initialiser is optional.
+  std::vector<const ::onnx::ValueInfoProto *> inputs;
   std::vector<const ::onnx::ValueInfoProto *> outputs;
   llvm::StringMap<const ::onnx::TensorProto *> initializers;
   /// Types that the file declares for tensors, by name. Often wrong: for messages, and where what they say is checked.
   llvm::StringMap<const ::onnx::TypeProto *> declaredTypes;
-  std::vector<std::string> overridable; ///< inputs with an initialiser, where the format calls that a default
-  std::vector<Node> nodes;              ///< each after the nodes whose outputs it reads
+  std::vector<std::string> mainInitializers; ///< names of those of the main graph, not of a branch
+  llvm::StringSet<> conditions;              ///< initialisers that an If was decided by
+  std::vector<std::string> constantInputs;   ///< inputs with a default that were made constants
+  std::vector<Node> nodes;                   ///< each after the nodes whose outputs it reads
 };
 
 /// "MatMul (opset 17)", "Attention (com.microsoft opset 1)".

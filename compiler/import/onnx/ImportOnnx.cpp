@@ -38,6 +38,7 @@ public:
   OwningOpRef<ModuleOp> run();
 
 private:
+  LogicalResult addDefault(const ::onnx::ValueInfoProto &input, RankedTensorType type, DictionaryAttr &attributes);
   LogicalResult addInputs(func::FuncOp function);
   LogicalResult addOutputs(func::FuncOp function);
   LogicalResult importNodes();
@@ -72,8 +73,8 @@ OwningOpRef<ModuleOp> Importer::run() {
   builder.setInsertionPointToStart(function.addEntryBlock());
   if (failed(addInputs(function)) || failed(importNodes()) || failed(addOutputs(function)))
     return {};
-  if (!model.overridable.empty()) {
-    llvm::SmallVector<llvm::StringRef> names(model.overridable.begin(), model.overridable.end());
+  if (!model.constantInputs.empty()) {
+    llvm::SmallVector<llvm::StringRef> names(model.constantInputs.begin(), model.constantInputs.end());
     function->setAttr(nn::NnDialect::getConstantInputsAttrName(), builder.getStrArrayAttr(names));
   }
   // createChecked has verified each op; what is left is the function and the order of definitions and uses.
@@ -83,6 +84,32 @@ OwningOpRef<ModuleOp> Importer::run() {
   return module;
 }
 
+/// Adds the initialiser of |input|, if it has one, as the default of an argument with |attributes|.
+LogicalResult Importer::addDefault(const ::onnx::ValueInfoProto &input, RankedTensorType type,
+                                   DictionaryAttr &attributes) {
+  const ::onnx::TensorProto *tensor = model.initializers.lookup(input.name());
+  if (!tensor)
+    return success();
+  FailureOr<Constant> constant = reader.read(*tensor, "tensor '" + input.name() + "'");
+  if (failed(constant))
+    return failure();
+  if (constant->type.getElementType() != type.getElementType() || failed(verifyCompatibleShape(constant->type, type))) {
+    std::string declared, given;
+    llvm::raw_string_ostream(declared) << type;
+    llvm::raw_string_ostream(given) << constant->type;
+    return errors.add(
+        {ErrorCode::H0515,
+         "the default of input '" + input.name() + "' is " + given + ", but the input is declared as " + declared,
+         ("in " + file.getName()).str(), ""});
+  }
+  NamedAttrList extended(attributes);
+  extended.set(nn::NnDialect::getDefaultAttrName(),
+               builder.getDictionaryAttr({builder.getNamedAttr("type", TypeAttr::get(constant->type)),
+                                          builder.getNamedAttr("value", constant->value)}));
+  attributes = extended.getDictionary(builder.getContext());
+  return success();
+}
+
 /// Makes an argument of each input.
 LogicalResult Importer::addInputs(func::FuncOp function) {
   for (const ::onnx::ValueInfoProto *input : model.inputs) {
@@ -90,6 +117,8 @@ LogicalResult Importer::addInputs(func::FuncOp function) {
     if (failed(type))
       continue;
     DictionaryAttr attributes = dimensionNames.makeAttributes(input->name(), *type, builder);
+    if (failed(addDefault(*input, type->type, attributes)))
+      continue;
     unsigned index = function.getNumArguments();
     function.insertArgument(index, type->type, attributes, NameLoc::get(builder.getStringAttr(input->name())));
     values[input->name()] = function.getArgument(index);

@@ -11,9 +11,10 @@ namespace heddle::importer {
 llvm::SmallVector<OpRow, 0> getAllOps() {
   llvm::SmallVector<OpRow, 0> rows;
   for (llvm::ArrayRef<OpRow> family :
-       {getActivationOps(), getAttentionOps(), getConstantOps(), getContractionOps(), getElementwiseOps(),
-        getFusedOps(), getIndexingOps(), getMicrosoftAttentionOps(), getNormalizationOps(), getQuantizationOps(),
-        getReductionOps(), getRotaryOps(), getShapeOps(), getSpectralOps(), getConvolutionOps(), getResamplingOps()})
+       {getActivationOps(), getAttentionOps(), getConstantOps(), getContractionOps(), getControlOps(),
+        getElementwiseOps(), getFusedOps(), getIndexingOps(), getMicrosoftAttentionOps(), getNormalizationOps(),
+        getQuantizationOps(), getReductionOps(), getRotaryOps(), getShapeOps(), getSpectralOps(), getConvolutionOps(),
+        getResamplingOps()})
     llvm::append_range(rows, family);
   return rows;
 }

@@ -42,6 +42,7 @@ llvm::ArrayRef<OpRow> getActivationOps();
 llvm::ArrayRef<OpRow> getAttentionOps();
 llvm::ArrayRef<OpRow> getConstantOps();
 llvm::ArrayRef<OpRow> getContractionOps();
+llvm::ArrayRef<OpRow> getControlOps();
 llvm::ArrayRef<OpRow> getElementwiseOps();
 llvm::ArrayRef<OpRow> getFusedOps();
 llvm::ArrayRef<OpRow> getIndexingOps();
@@ -51,10 +52,10 @@ llvm::ArrayRef<OpRow> getQuantizationOps();
 llvm::ArrayRef<OpRow> getReductionOps();
 llvm::ArrayRef<OpRow> getRotaryOps();
 llvm::ArrayRef<OpRow> getShapeOps();
-
 llvm::ArrayRef<OpRow> getSpectralOps();
 llvm::ArrayRef<OpRow> getConvolutionOps();
 llvm::ArrayRef<OpRow> getResamplingOps();
+
 } // namespace heddle::importer
 
 #endif // HEDDLE_COMPILER_IMPORT_ONNX_OPTABLE_H

@@ -52,7 +52,7 @@ LogicalResult Sorter::collectProducers() {
     if (!given.insert(input->name()).second)
       return fail("two inputs are named '" + input->name() + "'");
   for (const auto &entry : model.initializers)
-    given.insert(entry.getKey());
+    given.insert(entry.getKey()); // that of an optional input is there already
   for (auto [index, node] : llvm::enumerate(model.nodes)) {
     for (const std::string &output : node.outputs) {
       if (output.empty())

@@ -35,13 +35,34 @@ static ArrayAttr describeInterface(Builder &builder, TypeRange types,
   return builder.getArrayAttr(entries);
 }
 
+/// Adds to |inputs| the constants that stand for those which a run may leave out.
+ArrayAttr Outliner::addDefaults(ArrayAttr inputs) {
+  SmallVector<Attribute> entries(inputs.getValue());
+  OpBuilder atModule(module.getBody(), module.getBody()->begin());
+  for (auto [i, entry] : llvm::enumerate(entries)) {
+    auto constant = func.getArgAttrOfType<DictionaryAttr>(i, nn::NnDialect::getDefaultAttrName());
+    if (!constant)
+      continue;
+    std::string name = "default" + std::to_string(i);
+    auto type = cast<RankedTensorType>(constant.getAs<TypeAttr>("type").getValue());
+    atModule.create<rt::ConstantOp>(func.getLoc(), name, constant.get("value"), type, atModule.getArrayAttr({}), type);
+    NamedAttrList attributes(cast<DictionaryAttr>(entry));
+    attributes.set("default", FlatSymbolRefAttr::get(getContext(), name));
+    entry = attributes.getDictionary(getContext());
+  }
+  return builder.getArrayAttr(entries);
+}
+
 void Outliner::createEntry() {
-  ArrayAttr inputs = describeInterface(builder, func.getArgumentTypes(),
-                                       [&](unsigned i, StringRef name) { return func.getArgAttr(i, name); });
+  ArrayAttr inputs = addDefaults(describeInterface(
+      builder, func.getArgumentTypes(), [&](unsigned i, StringRef name) { return func.getArgAttr(i, name); }));
   ArrayAttr outputs = describeInterface(builder, func.getResultTypes(),
                                         [&](unsigned i, StringRef name) { return func.getResultAttr(i, name); });
   builder.setInsertionPointToEnd(module.getBody());
   entry = builder.create<rt::FuncOp>(func.getLoc(), func.getSymName(), inputs, outputs);
+  // For the report: what the model lets callers set and the program doesn't.
+  if (Attribute names = func->getAttr(nn::NnDialect::getConstantInputsAttrName()))
+    entry->setAttr(nn::NnDialect::getConstantInputsAttrName(), names);
   builder.setInsertionPointToEnd(&entry.getBody().emplaceBlock());
   shapeFunc.emplace(&entry.getBody().front(), func.getLoc());
   for (const ShapeCheck &check : analysis.getChecks())

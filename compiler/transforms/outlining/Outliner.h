@@ -111,6 +111,7 @@ private:
   ShapeExpr byteSize(llvm::ArrayRef<ShapeExpr> dims, mlir::Type elementType);
   mlir::DictionaryAttr describeResult(llvm::StringRef name, mlir::Type type, llvm::ArrayRef<int64_t> order);
   void createEntry();
+  mlir::ArrayAttr addDefaults(mlir::ArrayAttr inputs);
   /// Memory that a dispatch writes, its dimensions, and what is said of it (describeResult).
   struct DispatchOutput {
     mlir::Value buffer;

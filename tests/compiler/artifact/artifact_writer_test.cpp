@@ -24,6 +24,7 @@ module attributes {rt.targets = ["cpu:x86-64-v4", "cpu:x86-64-v3"]} {
   rt.constant @tied {source = dense<[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]> : tensor<2x3xf32>,
                      source_type = tensor<2x3xf32>, recipe = [{kind = "pack", panel = 2 : i64}]} : tensor<2x2x2xf32>
   rt.constant @ids {source = dense<[1, 2]> : tensor<2xi64>, source_type = tensor<2xi64>, recipe = []} : tensor<2xi64>
+  rt.constant @start {source = dense<[5, 6]> : tensor<2xi64>, source_type = tensor<2xi64>, recipe = []} : tensor<2xi64>
   kernel.func @scale(%x: tensor<?x384xf32> {kernel.dims = array<i64: 0>}, %w: tensor<2x2x2xf32>, %rows: index)
       -> (tensor<?x384xf32> {kernel.dims = array<i64: 0>}) {
     %y = kernel.map sizes(%rows) bounds(affine_map<()[s0] -> (s0, 384)>) ins(%x : tensor<?x384xf32>)
@@ -33,7 +34,8 @@ module attributes {rt.targets = ["cpu:x86-64-v4", "cpu:x86-64-v3"]} {
     } : tensor<?x384xf32>
     kernel.return %y : tensor<?x384xf32>
   }
-  rt.func @main attributes {inputs = [{name = "x", type = f32, dims = ["rows", 384]}, {name = "n", type = i64, dims = []}],
+  rt.func @main attributes {inputs = [{name = "x", type = f32, dims = ["rows", 384]}, {name = "n", type = i64, dims = ["m"],
+                            default = @start}],
                  outputs = [{name = "y", type = f32, dims = ["rows", 384]}, {name = "s", type = i64, dims = [2]}]} {
     %rows, %bytes, %two, %one, %n = rt.shape_func {
       %r = rt.input_dim 0, 0
@@ -102,6 +104,16 @@ TEST_F(ArtifactWriterTest, ProgramNamesItsMaking) {
   EXPECT_STREQ(artifact.tables.options[0].value, "cpu:x86-64-v3");
 }
 
+TEST_F(ArtifactWriterTest, DefaultsAreConstantsWithTheirSizes) {
+  roundTrip();
+  const auto &inputs = artifact.tables.entries[0].inputs;
+  ASSERT_EQ(inputs.size(), 2u);
+  EXPECT_EQ(inputs[0].default_constant, -1);
+  EXPECT_EQ(inputs[1].default_constant, 3);
+  EXPECT_EQ(inputs[1].default_dims, (std::vector<int64_t>{2}));
+  EXPECT_EQ(reinterpret_cast<const int64_t *>(constant(3))[1], 6);
+}
+
 TEST_F(ArtifactWriterTest, TargetsKeepTheirOrderCodeAndAddresses) {
   roundTrip();
   const auto &tables = artifact.tables;
@@ -126,7 +138,7 @@ TEST_F(ArtifactWriterTest, TargetsKeepTheirOrderCodeAndAddresses) {
 TEST_F(ArtifactWriterTest, ConstantsAreAlignedAndStoredOnce) {
   roundTrip();
   const auto &constants = artifact.tables.constants;
-  ASSERT_EQ(constants.size(), 3u);
+  ASSERT_EQ(constants.size(), 4u);
   EXPECT_EQ(constants[0].offset, constants[1].offset);
   EXPECT_EQ(constants[0].length, 32u);
   EXPECT_GE(constants[2].offset, constants[0].offset + 32);

@@ -47,6 +47,21 @@ func.func private @main() attributes {nn.constant_inputs = 3 : i64}
 
 // -----
 
+// expected-error @below {{expects 'nn.default' to hold a type and a value, got 3}}
+func.func private @main(tensor<2xf32> {nn.default = 3 : i64})
+
+// -----
+
+// expected-error @below {{expects 'nn.default' to fit 'tensor<2xf32>', got 'tensor<3xf32>'}}
+func.func private @main(tensor<2xf32> {nn.default = {type = tensor<3xf32>, value = dense<0.0> : tensor<3xf32>}})
+
+// -----
+
+// expected-error @below {{expects no attribute "nn.default" on an argument or result}}
+func.func private @main() -> (tensor<2xf32> {nn.default = {type = tensor<2xf32>, value = dense<0.0> : tensor<2xf32>}})
+
+// -----
+
 // expected-error @below {{expects no attribute "nn.other" on an op}}
 func.func private @main() attributes {nn.other}
 

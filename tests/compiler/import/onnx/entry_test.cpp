@@ -70,17 +70,57 @@ TEST(Entry, LetsOutputsBeInputsAndConstants) {
   EXPECT_THAT(import.text(), HasSubstr("return %arg0, %0, %arg0 : tensor<2xf32>, tensor<1xf32>, tensor<2xf32>"));
 }
 
-TEST(Entry, TakesInitialisersForConstantsThoughTheyAreInputs) {
+TEST(Entry, TakesInitialisersForDefaultsWhereTheyAreInputs) {
   ModelBuilder builder;
-  builder.input("x", {1}).input("w", {1}).output("y");
+  builder.input("w", {"n"}).input("x", {1}).output("y");
   builder.tensor("w", {1}).add_float_data(1);
   builder.node("Add", {"x", "w"}, {"y"});
-  // Since IR version 4 the input means that the constant is a default.
   std::string line = signature(builder);
-  EXPECT_THAT(line, HasSubstr("attributes {nn.constant_inputs = [\"w\"]}"));
-  EXPECT_THAT(line, Not(HasSubstr("%arg1")));
+  EXPECT_THAT(line, HasSubstr("%arg0: tensor<?xf32> {nn.default = {type = tensor<1xf32>, value = dense<1.000000e+00> : "
+                              "tensor<1xf32>}, nn.dims = [\"n\"], nn.name = \"w\"}"));
+  EXPECT_THAT(line, HasSubstr("%arg1: tensor<1xf32> {nn.dims = [1], nn.name = \"x\"}"));
+  EXPECT_THAT(line, Not(HasSubstr("nn.constant_inputs")));
+  // Before IR version 4 all initialisers were listed as inputs.
   builder.proto.set_ir_version(3);
-  EXPECT_THAT(signature(builder), Not(HasSubstr("nn.constant_inputs")));
+  line = signature(builder);
+  EXPECT_THAT(line, Not(HasSubstr("%arg1")));
+  EXPECT_THAT(line, Not(HasSubstr("nn.constant_inputs")));
+}
+
+TEST(Entry, KeepsDefaultsConstantThatDecideShapes) {
+  ModelBuilder builder;
+  builder.input("x", {6}).input("half", {1}, TensorProto::INT64).input("scale", {1}).output("y");
+  builder.tensor("scale", {1}).add_float_data(2);
+  builder.ints("half", {3}).ints("two", {2});
+  builder.node("Mul", {"half", "two"}, {"whole"});
+  builder.node("Reshape", {"x", "whole"}, {"r"});
+  builder.node("Mul", {"r", "scale"}, {"y"});
+  std::string line = signature(builder);
+  EXPECT_THAT(line, HasSubstr("attributes {nn.constant_inputs = [\"half\"]}"));
+  EXPECT_THAT(line, HasSubstr("nn.name = \"scale\"")); // "two" is no input at all
+  EXPECT_THAT(line, HasSubstr("-> (tensor<6xf32>"));
+}
+
+TEST(Entry, KeepsWeightsConstant) {
+  ModelBuilder builder;
+  builder.input("x", {1, 200}).input("w", {200, 200}).input("b", {200}).output("y");
+  builder.tensor("w", {200, 200}).set_raw_data(std::string(160000, '\0'));
+  builder.tensor("b", {200}).set_raw_data(std::string(800, '\0'));
+  builder.node("Gemm", {"x", "w", "b"}, {"y"});
+  // Each initialiser is an input, and one is a weight: so older exporters listed what nobody was to set.
+  EXPECT_THAT(signature(builder), HasSubstr("attributes {nn.constant_inputs = [\"w\", \"b\"]}"));
+  // With an initialiser that is no input the others are defaults by intention.
+  builder.tensor("unlisted", {1}).add_float_data(1);
+  EXPECT_THAT(signature(builder), HasSubstr("attributes {nn.constant_inputs = [\"w\"]}"));
+}
+
+TEST(Entry, RefusesDefaultsThatDoNotFit) {
+  ModelBuilder builder;
+  builder.input("x", {2}).input("w", {3}).output("y");
+  builder.tensor("w", {2}).set_raw_data(std::string(8, '\0'));
+  builder.node("Add", {"x", "w"}, {"y"});
+  EXPECT_EQ(error(builder), "error[H0515]: the default of input 'w' is tensor<2xf32>, but the input is declared as "
+                            "tensor<3xf32>\n  in model.onnx\n");
 }
 
 TEST(Entry, RefusesInputsOfUnknownRank) {

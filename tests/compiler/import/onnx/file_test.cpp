@@ -33,8 +33,10 @@ TEST_F(File, IsRecognisedForWhatItIs) {
     EXPECT_THAT(error(bytes), HasSubstr(quoted + what + ", not an ONNX model\n"));
   };
   expect("", "empty");
-  expect("version https://git-lfs.github.com/spec/v1\noid sha256:0\n", "a Git LFS pointer, not the model itself");
-  expect("PK\x03\x04zip", "a zip archive (a PyTorch checkpoint or a package)");
+  expect("version https://git-lfs.github.com/spec/v1\noid sha256:0\n", "a Git LFS pointer");
+  expect("PK\x03\x04zip", "a zip archive");
+  expect("PK\x03\x04 m/data.pkl", "a PyTorch checkpoint");
+  expect("PK\x03\x04 m/data.pkl m/constants.pkl", "a TorchScript model");
   expect("\x1f\x8b\x08", "gzip-compressed");
   expect("\x89HDF\r\n\x1a\n", "an HDF5 file (a Keras model)");
   expect("GGUF\x03", "a GGUF file");
@@ -43,6 +45,9 @@ TEST_F(File, IsRecognisedForWhatItIs) {
   expect("HEDDLE\r\n", "a compiled artifact of Heddle");
   expect("  <!DOCTYPE html><html>", "a web page");
   expect("ir_version: 8\ngraph { }\n", "a text file");
+  expect("{\"model_type\": \"bert\"}", "a JSON file");
+  expect("<?xml version=\"1.0\"?>\n<net name=\"m\">", "an OpenVINO model");
+  expect("\x01\x02\x03", "of an unknown format (it begins with 01 02 03)");
 }
 
 TEST_F(File, SaysWhatToDo) {

@@ -255,10 +255,93 @@ TEST(Graph, ReplacesAConstantIfByItsBranch) {
   }
 }
 
-TEST(Graph, ListsAnIfThatDependsOnInputs) {
+TEST(Graph, ComputesBothBranchesWhereTheConditionIsAnInput) {
   ModelBuilder builder = branching("c");
   builder.input("c", {}, TensorProto::BOOL);
-  EXPECT_THAT(error(builder), HasSubstr("error[H0201]: operator If is not supported: 1 node, 'choice'"));
+  Import import = builder.import();
+  EXPECT_EQ(opsOf(import), (std::vector<std::string>{"abs", "neg"}));
+  EXPECT_THAT(import.text(), HasSubstr("nn.where %arg1, "));
+}
+
+/// |builder|'s branching model with x of |dims|, and a then_branch that reduces it.
+ModelBuilder branchingBetween(std::initializer_list<Dim> dims) {
+  ModelBuilder builder;
+  builder.input("x", dims).input("c", {}, TensorProto::BOOL).output("y");
+  ::onnx::NodeProto &node = builder.node("If", {"c"}, {"y"}, "choice");
+  for (const char *name : {"then_branch", "else_branch"}) {
+    AttributeProto &attribute = *node.add_attribute();
+    attribute.set_name(name);
+    attribute.set_type(AttributeProto::GRAPH);
+    bool isThen = std::string(name) == "then_branch";
+    addNode(*attribute.mutable_g()->mutable_node(), isThen ? "ReduceMax" : "Neg", {"x"}, {"r"});
+    attribute.mutable_g()->add_output()->set_name("r");
+  }
+  return builder;
+}
+
+TEST(Graph, RefusesBranchesOfTwoShapes) {
+  EXPECT_EQ(
+      error(branchingBetween({2, 3})),
+      "error[H0202]: node 'choice': its condition isn't constant and its branches give f32[1,1] and f32[2,3]; both "
+      "are computed and one is selected, so they must be of one shape\n"
+      "  in model.onnx, op If (opset 17), inputs i1[], f32[1,1], f32[2,3]\n"
+      "  help: make the condition a constant, or export each branch as a model of its own\n");
+  // A branch of size 1 would be broadcast to the other's size; it may not be taken for that.
+  EXPECT_THAT(error(branchingBetween({"n", 1})), HasSubstr("f32[1,1] and f32[?,1]"));
+}
+
+TEST(Graph, ChecksInEachRunThatBranchesAreOfOneShape) {
+  ModelBuilder builder = branching("c");
+  builder.input("c", {}, TensorProto::BOOL);
+  builder.proto.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type()->clear_shape();
+  builder.proto.mutable_graph()
+      ->mutable_input(0)
+      ->mutable_type()
+      ->mutable_tensor_type()
+      ->mutable_shape()
+      ->add_dim()
+      ->set_dim_param("n");
+  std::string text = builder.import().text();
+  EXPECT_THAT(text, HasSubstr("nn.shape"));
+  EXPECT_THAT(text, HasSubstr("nn.reshape"));
+}
+
+TEST(Graph, FindsConditionsBehindTheIfThatReadsThem) {
+  ModelBuilder builder = branching("c");
+  // The constant comes last in the file.
+  ::onnx::NodeProto &constant = builder.node("Constant", {}, {"c"});
+  AttributeProto &value = *constant.add_attribute();
+  value.set_name("value");
+  value.set_type(AttributeProto::TENSOR);
+  value.mutable_t()->set_data_type(TensorProto::BOOL);
+  value.mutable_t()->add_int32_data(1);
+  EXPECT_EQ(opsOf(builder.import()), (std::vector<std::string>{"abs"}));
+}
+
+TEST(Graph, WantsBothBranchesOfAnIf) {
+  ModelBuilder builder;
+  builder.input("x", {2}).input("c", {}, TensorProto::BOOL).output("y");
+  builder.node("If", {"c"}, {"y"}, "choice");
+  EXPECT_THAT(error(builder), HasSubstr("error[H0203]: node 'choice': an If has one input, a then_branch and"));
+}
+
+TEST(Graph, TellsOverloadsOfAFunctionApart) {
+  ModelBuilder builder;
+  builder.input("x", {2}).output("y").output("z");
+  for (const char *type : {"Abs", "Neg"}) {
+    ::onnx::FunctionProto &function = addFunction(builder, "F", {"a"}, {"b"});
+    function.set_overload(type);
+    addNode(*function.mutable_node(), type, {"a"}, {"b"});
+  }
+  for (auto [type, output] : {std::pair("Neg", "y"), std::pair("Abs", "z")}) {
+    ::onnx::NodeProto &call = builder.node("F", {"x"}, {output});
+    call.set_domain("custom");
+    call.set_overload(type);
+  }
+  EXPECT_EQ(opsOf(builder.import()), (std::vector<std::string>{"neg", "abs"}));
+  ModelBuilder other = builder;
+  other.proto.mutable_graph()->mutable_node(0)->set_overload("Exp");
+  EXPECT_THAT(error(other), HasSubstr("operator F of domain 'custom' is not supported"));
 }
 
 TEST(Graph, NamesNodesByTheirOutputWhereTheyHaveNoName) {

@@ -1,0 +1,15 @@
+// RUN: heddle-opt %s --nn-outline-kernels | FileCheck %s
+
+// What stands for an input becomes a constant of the artifact, as it is; inputs that were made constants are remembered.
+// CHECK: rt.constant @default1 {recipe = [], source = dense<[1.000000e+00, 2.000000e+00]> : tensor<2xf32>,
+// CHECK-SAME: source_type = tensor<2xf32>} : tensor<2xf32>
+// CHECK: rt.func @main attributes {
+// CHECK-SAME: inputs = [{dims = ["n"], name = "x", type = f32}, {default = @default1, dims = ["n"], name = "b", type = f32}]
+// CHECK-SAME: nn.constant_inputs = ["w"]
+func.func @main(%x: tensor<?xf32> {nn.name = "x", nn.dims = ["n"]},
+                %b: tensor<?xf32> {nn.name = "b", nn.dims = ["n"],
+                                   nn.default = {type = tensor<2xf32>, value = dense<[1.0, 2.0]> : tensor<2xf32>}})
+    -> (tensor<?xf32> {nn.name = "y", nn.dims = ["n"]}) attributes {nn.constant_inputs = ["w"]} {
+  %y = nn.binary add %x, %b : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+  return %y : tensor<?xf32>
+}
