@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""One run through the C API, for the golden cases of the C API: `c_api.py ARTIFACT ARRAY.npy...`, inputs in order.
+"""One run through the C API, for the golden cases of the C API: `c_api.py [--OPTION=VALUE]... ARTIFACT ARRAY.npy...`,
+inputs in order, `-` for one that is left out. Options are fields of heddle_program_options_t.
 
 Prints the status in the form of the command's errors, or the outputs' shapes. What else appears on standard output or
 standard error would be the library's own, which promises to print nothing.
@@ -51,12 +52,27 @@ def wrap(array):
     return tensor
 
 
+class ProgramOptions(ctypes.Structure):
+    _fields_ = [("device", ctypes.c_char_p), ("target", ctypes.c_char_p), ("weights", ctypes.c_int),
+                ("verify_checksums", ctypes.c_int), ("inspect_only", ctypes.c_int), ("thread_pool", ctypes.c_void_p)]
+
+
+def parse(arguments):
+    """The program's options and what is left of ARGUMENTS."""
+    options = ProgramOptions()
+    while arguments[0].startswith("--"):
+        name, value = arguments.pop(0)[2:].split("=")
+        setattr(options, name, int(value) if value.isdigit() else value.encode())
+    return options, arguments
+
+
 def main():
     program, session = ctypes.c_void_p(), ctypes.c_void_p()
-    check(api.heddle_program_load(os.fsencode(sys.argv[1]), None, ctypes.byref(program)))
+    options, arguments = parse(sys.argv[1:])
+    check(api.heddle_program_load(os.fsencode(arguments[0]), ctypes.byref(options), ctypes.byref(program)))
     check(api.heddle_session_create(program, ctypes.byref(session)))
-    arrays = [np.ascontiguousarray(np.load(path)) for path in sys.argv[2:]]
-    inputs = (ctypes.c_void_p * len(arrays))(*[wrap(array) for array in arrays])
+    arrays = [None if path == "-" else np.ascontiguousarray(np.load(path)) for path in arguments[1:]]
+    inputs = (ctypes.c_void_p * len(arrays))(*[None if array is None else wrap(array) for array in arrays])
     outputs = (ctypes.c_void_p * 1)()
     check(api.heddle_session_run(session, None, inputs, ctypes.c_size_t(len(arrays)), outputs, ctypes.c_size_t(1)))
     output = ctypes.c_void_p(outputs[0])

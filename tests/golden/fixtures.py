@@ -59,6 +59,30 @@ def make_models(folder):
     save_model(folder / "misfit.onnx", shapes, [x], [tensor("y", TensorProto.FLOAT, 1, 2, 4)], [weights("w", 5, 4)])
 
 
+def make_defaults(folder):
+    # rows (n, 3) times scale plus offset, both of which have defaults; a table of shapes can't be set.
+    ends = [tensor(name, TensorProto.FLOAT, "n", 3) for name in ("rows", "result")]
+    nodes = [helper.make_node("Mul", ["rows", "scale"], ["scaled"], name="/Mul"),
+             helper.make_node("Add", ["scaled", "offset"], ["sum"], name="/Add"),
+             helper.make_node("Reshape", ["sum", "shape"], ["result"], name="/Reshape")]
+    inputs = ends[:1] + [tensor("scale", TensorProto.FLOAT), tensor("offset", TensorProto.FLOAT, 3),
+                         tensor("shape", TensorProto.INT64, 2)]
+    constants = [numpy_helper.from_array(np.float32(2), "scale"), weights("offset", 3),
+                 numpy_helper.from_array(np.array([-1, 3]), "shape")]
+    save_model(folder / "defaults.onnx", nodes, inputs, ends[1:], constants)
+
+
+def make_choice(folder):
+    """An If decided by an input, whose branches give one row and all rows."""
+    def branch(kind):
+        return helper.make_graph([helper.make_node(kind, ["rows"], ["r"])], kind, [],
+                                 [tensor("r", TensorProto.FLOAT, "n", 3)])
+    node = helper.make_node("If", ["first"], ["result"], name="/choice", then_branch=branch("ReduceMax"),
+                            else_branch=branch("Neg"))
+    ends = [tensor(name, TensorProto.FLOAT, "n", 3) for name in ("rows", "result")]
+    save_model(folder / "choice.onnx", [node], ends[:1] + [tensor("first", TensorProto.BOOL)], ends[1:], [])
+
+
 def make_external(folder, name, location, length):
     """A model whose weight lies in LOCATION, said to be LENGTH bytes."""
     w = TensorProto(name="w", data_type=TensorProto.FLOAT, dims=[4, 4], data_location=TensorProto.EXTERNAL)
@@ -74,6 +98,7 @@ def make_damaged_models(folder):
     (folder / "empty.onnx").write_bytes(b"")
     (folder / "truncated.onnx").write_bytes(model[:len(model) * 6 // 10])
     (folder / "pointer.onnx").write_text(LFS_POINTER)
+    (folder / "notes.onnx").write_text("ir_version: 8\n")
     (folder / "page.onnx").write_text("<!DOCTYPE html>\n<html><body>404 Not Found</body></html>\n")
     with zipfile.ZipFile(folder / "archive.onnx", "w") as archive:
         archive.writestr("model.onnx", model)
@@ -86,6 +111,9 @@ def make_damaged_models(folder):
 def make_arrays(folder):
     np.save(folder / "ids.npy", np.array([[1, 2, 3]]))
     np.save(folder / "ids32.npy", np.array([[1, 2, 3]], dtype=np.int32))
+    np.save(folder / "long_ids.npy", np.zeros((1, 9), dtype=np.int64))
+    np.save(folder / "ids16.npy", np.array([[1, 2, 3]], dtype=np.int16))
+    np.save(folder / "doubles.npy", np.zeros((1, 3, 4)))
     np.save(folder / "big_ids.npy", np.array([[1, 10, 3]]))
     np.save(folder / "floats.npy", np.zeros((1, 3), dtype=np.float32))
     np.save(folder / "flat.npy", np.zeros(8, dtype=np.int64))
@@ -108,6 +136,9 @@ def make_artifacts(folder):
     patched("older.heddle", 8, struct.pack("<I", 0))
     patched("newer.heddle", 8, struct.pack("<I", 99))
     patched("damaged.heddle", tables + 40, bytes([good[tables + 40] ^ 0xFF]))
+    # A weight, which nothing looks at until somebody asks.
+    at = good.index(np.array([0.125, 0.25, 0.375], np.float32).tobytes())
+    patched("flipped.heddle", at, bytes([good[at] ^ 0xFF]))
     (folder / "truncated.heddle").write_bytes(good[:len(good) // 2])
     (folder / "empty.heddle").write_bytes(b"")
     (folder / "pointer.heddle").write_text(LFS_POINTER)
@@ -163,5 +194,7 @@ def xxh64(data):
 def make(folder):
     """Fills FOLDER with all that needs no compiler."""
     make_models(folder)
+    make_defaults(folder)
+    make_choice(folder)
     make_damaged_models(folder)
     make_arrays(folder)

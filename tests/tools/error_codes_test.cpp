@@ -61,6 +61,32 @@ TEST(ErrorCodes, AreAllExplained) {
       EXPECT_TRUE(known.count(code)) << code << " in " << file << " has no explanation";
 }
 
+/// Three sentences are what it takes to say what happened, why, and what to do; an example is worth more than a fourth.
+TEST(ErrorCodes, AreExplainedAtLengthWithAnExample) {
+  const std::map<std::string, std::string> texts = {
+#define HEDDLE_CODE(code, summary, explanation) {#code, explanation},
+      HEDDLE_TOOL_ERROR_CODES(HEDDLE_CODE) HEDDLE_RUNTIME_ERROR_CODES(HEDDLE_CODE)
+          HEDDLE_COMPILER_ERROR_CODES(HEDDLE_CODE)
+#undef HEDDLE_CODE
+  };
+  const std::string separator = "\n\nExample: ";
+  const std::regex sentence("[.!?](\\s|$)");
+  for (const auto &[code, text] : texts) {
+    const size_t example = text.find(separator);
+    ASSERT_NE(example, std::string::npos) << code << " has no example";
+    EXPECT_GE(text.size() - example - separator.size(), 20u) << code;
+    const std::string explanation = text.substr(0, example);
+    EXPECT_GE(
+        std::distance(std::sregex_iterator(explanation.begin(), explanation.end(), sentence), std::sregex_iterator()),
+        3)
+        << code << ": " << explanation;
+    // One text may not serve two codes: then one of them isn't explained.
+    for (const auto &[other, otherText] : texts)
+      EXPECT_TRUE(other == code || otherText.substr(0, otherText.find(separator)) != explanation)
+          << code << " and " << other;
+  }
+}
+
 TEST(ErrorCodes, OfTheCommandAreAllUsed) {
   std::map<std::string, std::string> used = codesIn("tools/heddle");
 #define HEDDLE_CODE(code, summary, explanation) EXPECT_TRUE(used.count(#code)) << #code << " is never reported";

@@ -25,15 +25,18 @@ constexpr Explanation explanations[] = {
 #undef HEDDLE_EXPLANATION
 };
 
-/// Breaks |text| at blanks into lines of at most 100 columns.
+/// Breaks each line of |text| at blanks into lines of at most 100 columns.
 std::string wrapped(const std::string &text) {
   std::string out;
-  size_t column = 0;
-  for (std::string_view word : split(text, ' ')) {
-    bool breaks = column + word.size() + 1 > 100;
-    out += column == 0 ? "" : breaks ? "\n" : " ";
-    column = (breaks ? 0 : column + 1) + word.size();
-    out += word;
+  for (std::string_view line : split(text, '\n')) {
+    size_t column = 0;
+    for (std::string_view word : split(line, ' ')) {
+      bool breaks = column + word.size() + 1 > 100;
+      out += column == 0 ? "" : breaks ? "\n" : " ";
+      column = (breaks ? 0 : column + 1) + word.size();
+      out += word;
+    }
+    out += "\n";
   }
   return out;
 }
@@ -60,7 +63,7 @@ public:
 
 private:
   static Exit print(const Explanation &explanation) {
-    std::printf("%s: %s\n\n%s\n", explanation.code, explanation.summary, wrapped(explanation.text).c_str());
+    std::printf("%s: %s\n\n%s", explanation.code, explanation.summary, wrapped(explanation.text).c_str());
     return Exit::Fine;
   }
 

@@ -37,6 +37,9 @@ static void printVersion() {
 }
 
 static Exit dispatch(const std::vector<std::string> &arguments) {
+  // As git has it: `heddle help run` is `heddle run --help`.
+  if (arguments.size() > 1 && arguments[0] == "help")
+    return dispatch({arguments[1], "--help"});
   std::vector<std::unique_ptr<Command>> commands = makeCommands();
   if (arguments.empty() || arguments[0] == "--help" || arguments[0] == "-h" || arguments[0] == "--help-all" ||
       arguments[0] == "help") {
