@@ -31,7 +31,7 @@ static StringRef findObstacle(Operation *op, const ShapeAnalysis &analysis) {
     return tensor && tensor.getElementType().getIntOrFloatBitWidth() == 4;
   };
   if (llvm::any_of(op->getOperandTypes(), isPacked) || llvm::any_of(op->getResultTypes(), isPacked))
-    return "expects elements of a byte or more, and 4-bit ones in constants alone";
+    return "expects elements of a byte or more";
   if (getOutlineRole(op) == OutlineRole::Unsupported)
     return "expects an operator that has a kernel";
   auto isF32 = [](Value value) { return cast<RankedTensorType>(value.getType()).getElementType().isF32(); };

@@ -168,6 +168,8 @@ int64_t OutlinePlan::getCost(Value value, int64_t budget, unsigned depth) const 
   int64_t cost = role == OutlineRole::View || isa<nn::CastOp, nn::ConstantOfShapeOp>(op) ? 0 : 1;
   if (auto unary = dyn_cast<nn::UnaryOp>(op); unary && !isCheapUnary(unary.getKind()))
     cost = kFunctionCost;
+  if (isa<nn::QuantizeLinearOp>(op)) // a division, rounding and saturation
+    cost = kFunctionCost;
   for (Value operand : op->getOperands())
     cost += getCost(operand, budget - cost, depth + 1);
   return std::min(cost, kMaxInlineCost);
@@ -186,7 +188,8 @@ static bool readsMemory(OpOperand &use) {
   if (auto sdpa = dyn_cast<attn::SdpaOp>(reader))
     return !llvm::is_contained(sdpa.getScoreCaptures(), use.get()) &&
            !llvm::is_contained(sdpa.getMaskCaptures(), use.get()) && use.get() != sdpa.getQOffset();
-  return isa<func::ReturnOp, nn::MatMulOp, nn::GemmOp, nn::ConvOp, nn::ConcatOp, nn::EinsumOp>(reader);
+  return isa<func::ReturnOp, nn::MatMulOp, nn::GemmOp, nn::ConvOp, nn::ConcatOp, nn::EinsumOp, nn::MatMulIntegerOp>(
+      reader);
 }
 
 /// A table read that attention would repeat for each score, though there are fewer elements.

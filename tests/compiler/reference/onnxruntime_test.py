@@ -160,6 +160,17 @@ def add_contractions():
     case("ConvTranspose", f(1, 2, 5), f(2, 3, 4), constants=(1,), pads=[1, 2])
 
 
+    # Other types; a float16 keeps three digits, of which sums of seven terms lose some more.
+    for dtype, tolerance in ((np.float16, 4e-3), (np.float64, 1e-12)):
+        case("MatMul", f(2, 5, 7, dtype=dtype), f(7, 3, dtype=dtype), tolerance=tolerance)
+        case("Gemm", f(5, 7, dtype=dtype), f(3, 7, dtype=dtype), f(3, dtype=dtype), tolerance=tolerance, transB=1,
+             alpha=0.5)
+        case("Einsum", f(2, 3, 4, dtype=dtype), f(2, 4, 5, dtype=dtype), tolerance=tolerance, equation="bij,bjk->bki")
+    case("Conv", f(1, 3, 8, dtype=np.float16), f(4, 3, 3, dtype=np.float16), tolerance=4e-3, constants=(1,))
+    for dtype in (np.int32, np.int64, np.uint32):
+        case("MatMul", i(2, 5, 7, low=0, high=9, dtype=dtype), i(7, 3, low=0, high=9, dtype=dtype))
+
+
 def add_windows():
     x = f(2, 3, 9, 8)
     for op in ("MaxPool", "AveragePool", "LpPool"):
