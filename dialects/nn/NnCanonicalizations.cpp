@@ -162,6 +162,36 @@ struct JoinPiecesPattern : OpRewritePattern<ConcatOp> {
   }
 };
 
+/// gather x, i along an axis, i a known number ==> squeeze (slice x, i): a view. Where the axis is too short the slice
+/// is empty and squeezing it fails, as the gather would.
+struct SliceKnownIndexPattern : OpRewritePattern<GatherOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(GatherOp op, PatternRewriter &rewriter) const override {
+    auto index = getConstantInts(op.getIndices());
+    auto type = getTensorType(op.getData());
+    int64_t axis = op.getAxis();
+    if (!index || getTensorType(op.getIndices()).getRank() != 0 || getKnownInts(op.getOutput()))
+      return rewriter.notifyMatchFailure(op, "index isn't one known number, or the result is shape arithmetic");
+    int64_t begin = index->front(), extent = type.getDimSize(axis);
+    if (!ShapedType::isDynamic(extent) && (begin < -extent || begin >= extent))
+      return rewriter.notifyMatchFailure(op, "index is out of range, which is for folding to report");
+    auto ints = [&](int64_t value) -> Value {
+      auto vector = RankedTensorType::get({1}, rewriter.getI64Type());
+      return rewriter.create<ConstantOp>(op.getLoc(), DenseElementsAttr::get(vector, ArrayRef(value)));
+    };
+    int64_t end = begin == -1 ? std::numeric_limits<int64_t>::max() : begin + 1;
+    SmallVector<int64_t> shape(type.getShape());
+    shape[axis] = ShapedType::isDynamic(extent) ? extent : 1;
+    Value slice = rewriter.create<SliceOp>(op.getLoc(), type.clone(shape), op.getData(), ints(begin), ints(end),
+                                           ints(axis), Value());
+    auto squeeze = rewriter.create<SqueezeOp>(op.getLoc(), op.getType(), slice, ArrayRef<int64_t>{axis});
+    squeeze->setDiscardableAttrs(op->getDiscardableAttrDictionary()); // the tensor's name
+    rewriter.replaceOp(op, squeeze);
+    return success();
+  }
+};
+
 } // namespace
 
 void UnaryOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *context) {
@@ -178,6 +208,10 @@ void TransposeOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRC
 
 void UnsqueezeOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *context) {
   patterns.add<MergeUnsqueezesPattern>(context);
+}
+
+void GatherOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *context) {
+  patterns.add<SliceKnownIndexPattern>(context);
 }
 
 void ConcatOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *context) {

@@ -52,6 +52,7 @@ def Nn_GatherOp : Nn_Op<"gather"> {
   }];
   let arguments = (ins Nn_Tensor:$data, Nn_IndexTensor:$indices, I64Attr:$axis);
   let results = (outs Nn_Tensor:$output);
+  let hasCanonicalizer = 1;
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
 }
 

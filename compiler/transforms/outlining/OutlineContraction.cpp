@@ -112,7 +112,9 @@ bool heddle::buildContraction(Outliner &outliner, const Contraction &c, Operatio
   unsigned region = builder.addRegion(Float32Type::get(outliner.getContext()), /*firstInput=*/2, {});
   ScalarEmitter emitter(outliner, scope, region);
   emitter.bind(root->getResult(0), emitProduct(emitter, builder.getLeading(region, 0)));
-  builder.yield(region, emitter.emit(end->getResult(0), c.resultIndex));
+  AffineIndex endIndex = reshapeIndex(outliner.getDims(end->getResult(0)), outliner.getDims(root->getResult(0)),
+                                      c.resultIndex, outliner.getSymbols(), shapes);
+  builder.yield(region, emitter.emit(end->getResult(0), endIndex));
   if (givesUp && !builder.isStridedOnly())
     return false;
 
@@ -121,7 +123,7 @@ bool heddle::buildContraction(Outliner &outliner, const Contraction &c, Operatio
   IntegerAttr columns;
   if (packed)
     columns = Builder(outliner.getContext()).getI64IntegerAttr(packed->columns);
-  outliner.finishKernel(scope, {{end->getResult(0), c.resultIndex}}, c.bounds, flops,
+  outliner.finishKernel(scope, {{end->getResult(0), endIndex}}, c.bounds, flops,
                         [&](OpBuilder &b, Location loc, TypeRange results, ValueRange inputs, ValueRange sizes,
                             AffineMap bounds, ArrayAttr maps) -> Operation * {
                           return b.create<kernel::ContractOp>(loc, results, inputs, sizes, bounds, maps, columns);

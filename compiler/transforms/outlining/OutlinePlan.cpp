@@ -105,10 +105,19 @@ void OutlinePlan::collectReaders(Value value, bool reshaped,
 // Groups
 //===----------------------------------------------------------------------===//
 
+/// True if |op| only parts or joins rows: exporters flatten a product's rows and part its result again.
+static bool reshapesRows(Operation *op, const ShapeAnalysis &analysis) {
+  if (!isa<nn::ReshapeOp, nn::FlattenOp>(op))
+    return false;
+  ArrayRef<ShapeExpr> from = analysis.getDims(op->getOperand(0)), to = analysis.getDims(op->getResult(0));
+  return !from.empty() && !to.empty() && from.back() == to.back();
+}
+
 /// Element-wise ops join the kernel that makes their operand as long as nothing but the last of them is read elsewhere:
-/// bias, activation, scale, mask, residual. |end| is the last such op.
+/// bias, activation, scale, mask, residual. |end| is the last such op. A product's group goes on behind a reshape of
+/// its rows.
 void OutlinePlan::findGroup(Operation *root) {
-  Value first = root->getResult(0);
+  bool isProduct = isa<nn::MatMulOp, nn::GemmOp>(root);
   llvm::SetVector<Operation *> members;
   members.insert(root);
   size_t validCount = 1;
@@ -120,7 +129,11 @@ void OutlinePlan::findGroup(Operation *root) {
   auto isMember = [&](Value value) { return members.contains(value.getDefiningOp()); };
   auto joins = [&](Operation *op) {
     bool isTaken = absorbed.contains(op) || rootOfEnd.contains(op); // by an earlier root's group
-    if (isTaken || !isElementwise(op) || isShapeValue(op->getResult(0)) || !llvm::any_of(op->getOperands(), isMember))
+    if (isTaken || !llvm::any_of(op->getOperands(), isMember))
+      return false;
+    if (isProduct && reshapesRows(op, analysis))
+      return isMember(op->getOperand(0));
+    if (!isElementwise(op) || isShapeValue(op->getResult(0)))
       return false;
     return llvm::all_of(op->getOperands(), [&](Value operand) {
       return !isMember(operand) || analysis.getDims(operand) == analysis.getDims(op->getResult(0));
@@ -135,9 +148,10 @@ void OutlinePlan::findGroup(Operation *root) {
   };
   Operation *op = root->getNextNode();
   for (unsigned i = 0; op && i < kMaxGroupScan; ++i, op = op->getNextNode())
-    if (joins(op) && analysis.getDims(op->getResult(0)) == analysis.getDims(first)) {
+    if (joins(op)) {
       members.insert(op);
-      if (isClosed())
+      // A reshape at the end is a view of what is stored.
+      if (isClosed() && isElementwise(op))
         validCount = members.size();
     }
   ArrayRef<Operation *> group = members.getArrayRef().take_front(validCount);
@@ -188,8 +202,7 @@ static bool readsMemory(OpOperand &use) {
   if (auto sdpa = dyn_cast<attn::SdpaOp>(reader))
     return !llvm::is_contained(sdpa.getScoreCaptures(), use.get()) &&
            !llvm::is_contained(sdpa.getMaskCaptures(), use.get()) && use.get() != sdpa.getQOffset();
-  return isa<func::ReturnOp, nn::MatMulOp, nn::GemmOp, nn::ConvOp, nn::ConcatOp, nn::EinsumOp, nn::MatMulIntegerOp>(
-      reader);
+  return isa<func::ReturnOp, nn::MatMulOp, nn::GemmOp, nn::ConvOp, nn::EinsumOp, nn::MatMulIntegerOp>(reader);
 }
 
 /// A table read that attention would repeat for each score, though there are fewer elements.
@@ -211,11 +224,17 @@ bool OutlinePlan::needsMemory(Operation *op) {
   Value value = op->getResult(0);
   SmallVector<std::pair<OpOperand *, bool>> readers;
   collectReaders(value, /*reshaped=*/false, readers);
+  int64_t cost = getCost(value, kMaxInlineCost, /*depth=*/0);
+  // Pairs that were put beside each other and flattened: channels of an interleaved rotation.
+  bool isInterleaving = isa<nn::ConcatOp>(op) && cost <= kCheap && analysis.getDims(value).back().getConstant();
   if (llvm::any_of(readers, [&](auto &reader) {
-        return reader.second || readsMemory(*reader.first) || repeatsRead(op, *reader.first);
+        return (reader.second && !isInterleaving) || readsMemory(*reader.first) || repeatsRead(op, *reader.first);
       }))
     return true;
-  int64_t cost = getCost(value, kMaxInlineCost, /*depth=*/0);
+  // Parts are read at computed places, where only a few element-wise ops are worth doing again: half of a rotation.
+  bool isPart = llvm::any_of(readers, [](auto &reader) { return isa<nn::ConcatOp>(reader.first->getOwner()); });
+  if (isPart && (cost > kCheap || !isElementwise(op)))
+    return true;
   if (cost <= kCheap)
     return false;
   if (readers.size() > 1 || cost >= kMaxInlineCost)

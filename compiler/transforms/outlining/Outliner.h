@@ -179,7 +179,11 @@ private:
   mlir::Value emitTrilu(nn::TriluOp op, llvm::ArrayRef<mlir::AffineExpr> index);
   mlir::Value emitConcat(nn::ConcatOp op, llvm::ArrayRef<mlir::AffineExpr> index);
   mlir::Value emitPad(nn::PadOp op, llvm::ArrayRef<mlir::AffineExpr> index);
+  mlir::Value emitElementwiseOp(mlir::Operation *op, llvm::ArrayRef<mlir::Value> operands);
+  /// The element of |part| at |places|, which lie inside: read, or computed there where that is cheap.
   mlir::Value emitPart(mlir::Value part, llvm::ArrayRef<mlir::Value> places);
+  llvm::SmallVector<mlir::Value> broadcastPlaces(mlir::Value operand, mlir::Value result,
+                                                 llvm::ArrayRef<mlir::Value> places);
   mlir::Value emitResize(nn::ResizeOp op, llvm::ArrayRef<mlir::AffineExpr> index);
   mlir::Value emitOneHot(nn::OneHotOp op, llvm::ArrayRef<mlir::AffineExpr> index);
   mlir::Value emitQuantize(nn::QuantizeLinearOp op, llvm::ArrayRef<mlir::AffineExpr> index);

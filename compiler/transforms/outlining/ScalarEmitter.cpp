@@ -155,10 +155,14 @@ Value ScalarEmitter::emitConstant(nn::ConstantOp op, ArrayRef<AffineExpr> index)
 //===----------------------------------------------------------------------===//
 
 Value ScalarEmitter::emitElementwise(Operation *op, ArrayRef<AffineExpr> index) {
-  Value result = op->getResult(0);
   SmallVector<Value> operands;
   for (Value operand : op->getOperands())
-    operands.push_back(emit(operand, broadcastIndex(operand, result, index)));
+    operands.push_back(emit(operand, broadcastIndex(operand, op->getResult(0), index)));
+  return emitElementwiseOp(op, operands);
+}
+
+Value ScalarEmitter::emitElementwiseOp(Operation *op, ArrayRef<Value> operands) {
+  Value result = op->getResult(0);
   Type type = elementTypeOf(op->getOperand(0));
   if (auto unary = dyn_cast<nn::UnaryOp>(op))
     return emitUnary(builder, unary.getKind(), operands[0], type);
@@ -286,6 +290,15 @@ Value ScalarEmitter::emitGatherNd(nn::GatherNdOp op, ArrayRef<AffineExpr> index)
   return emitLoad(view, places, op);
 }
 
+SmallVector<Value> ScalarEmitter::broadcastPlaces(Value operand, Value result, ArrayRef<Value> places) {
+  ShapeDims dims = outliner.getDims(operand), resultDims = outliner.getDims(result);
+  SmallVector<Value> operandPlaces(places.take_back(dims.size()));
+  for (auto [place, dim, resultDim] : llvm::zip(operandPlaces, dims, ArrayRef(resultDims).take_back(dims.size())))
+    if (dim.isConstant(1) && !resultDim.isConstant(1))
+      place = builder.create<arith::ConstantIndexOp>(UnknownLoc::get(builder.getContext()), 0);
+  return operandPlaces;
+}
+
 /// Each part is read at its own index, clamped into it, and the one that the index falls into is selected.
 Value ScalarEmitter::emitConcat(nn::ConcatOp op, ArrayRef<AffineExpr> index) {
   Location loc = UnknownLoc::get(op.getContext());
@@ -331,5 +344,23 @@ Value ScalarEmitter::emitPadded(Value value, SmallVector<Value> places, Value pa
 Value ScalarEmitter::emitPart(Value part, ArrayRef<Value> places) {
   if (outliner.analysis.getElements(part))
     return emitLoad(outliner.storeElements(part), places, nullptr);
+  if (auto constant = part.getDefiningOp<nn::ConstantOp>(); constant && isa<SplatElementsAttr>(constant.getValue()))
+    return emitConstant(constant, {});
+  Operation *op = part.getDefiningOp();
+  if (!outliner.findView(part) && getOutlineRole(op) == OutlineRole::View) {
+    scope.ops.insert(op);
+    AffineIndex index = identityIndex(places.size(), op->getContext());
+    SmallVector<Value> source;
+    for (AffineExpr expr : viewOperandIndex(outliner, outliner.analysis, cast<OpResult>(part), index))
+      source.push_back(evaluate(expr, places));
+    return emitPart(op->getOperand(0), source);
+  }
+  if (!outliner.findView(part) && op->hasTrait<nn::Broadcasting>() && !isa<nn::ClipOp>(op)) {
+    scope.ops.insert(op);
+    SmallVector<Value> operands;
+    for (Value operand : op->getOperands())
+      operands.push_back(emitPart(operand, broadcastPlaces(operand, part, places)));
+    return emitElementwiseOp(op, operands);
+  }
   return emitLoad(outliner.getIndexableView(part, {}), places, nullptr);
 }

@@ -342,3 +342,24 @@ func.func @swapped_pieces(%x: tensor<?x?x32xf32>) -> tensor<?x?x2x16xf32> {
   %whole = nn.concat %a1, %a0 {axis = 2 : i64} : (tensor<?x?x1x16xf32>, tensor<?x?x1x16xf32>) -> tensor<?x?x2x16xf32>
   return %whole : tensor<?x?x2x16xf32>
 }
+
+// -----
+
+// A known place is a view, the last one too; a place out of range is left for others to report.
+// CHECK-LABEL: func.func @gathers_a_known_place
+// CHECK-SAME: (%[[X:.*]]: tensor<?x?x8xf32>, %[[Y:.*]]: tensor<2x8xf32>)
+// CHECK-DAG: %[[FIRST:.*]] = nn.slice %[[X]]
+// CHECK-DAG: %[[A:.*]] = nn.squeeze %{{.*}} axes [1] {nn.outputs = ["first"]} : (tensor<?x?x8xf32>) -> tensor<?x8xf32>
+// CHECK-DAG: %[[B:.*]] = nn.squeeze %{{.*}} axes [1] : (tensor<?x?x8xf32>) -> tensor<?x8xf32>
+// CHECK-DAG: %[[C:.*]] = nn.gather %[[Y]]
+// CHECK: return %[[A]], %[[B]], %[[C]]
+func.func @gathers_a_known_place(%x: tensor<?x?x8xf32>, %y: tensor<2x8xf32>)
+    -> (tensor<?x8xf32>, tensor<?x8xf32>, tensor<8xf32>) {
+  %zero = nn.constant dense<0> : tensor<i64>
+  %last = nn.constant dense<-1> : tensor<i64>
+  %two = nn.constant dense<2> : tensor<i64>
+  %a = nn.gather %x, %zero {axis = 1 : i64, nn.outputs = ["first"]} : (tensor<?x?x8xf32>, tensor<i64>) -> tensor<?x8xf32>
+  %b = nn.gather %x, %last {axis = 1 : i64} : (tensor<?x?x8xf32>, tensor<i64>) -> tensor<?x8xf32>
+  %c = nn.gather %y, %two {axis = 0 : i64} : (tensor<2x8xf32>, tensor<i64>) -> tensor<8xf32>
+  return %a, %b, %c : tensor<?x8xf32>, tensor<?x8xf32>, tensor<8xf32>
+}
