@@ -6,6 +6,7 @@
 
 #include "compiler/reference/Evaluation.h"
 #include "dialects/nn/Locations.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Twine.h"
@@ -178,7 +179,8 @@ llvm::Expected<llvm::SmallVector<HostTensor>> Evaluator::run(ArrayRef<HostTensor
     environment.define(argument, input);
 
   for (Operation &op : body.without_terminator()) {
-    if (isa<nn::ConstantOp>(op))
+    // Scalars that the bodies of attention use, moved out of them: those read them where they are.
+    if (isa<nn::ConstantOp, arith::ConstantOp>(op))
       continue;
     llvm::Expected<Results> results = evaluateWithin(environment, op);
     if (!results)
