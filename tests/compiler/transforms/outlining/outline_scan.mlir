@@ -30,3 +30,19 @@ func.func @main(%x: tensor<?x8xf16> {nn.name = "x", nn.dims = ["n", 8]}) -> (ten
   %y = nn.cumsum %x {axis = 0 : i64, exclusive, reverse} : (tensor<?x8xf16>) -> tensor<?x8xf16>
   return %y : tensor<?x8xf16>
 }
+
+// -----
+
+// What is computed on the spot needs no input.
+// CHECK: kernel.func @i64_scan_
+// CHECK: kernel.scan sizes(%{{.*}}) bounds(#{{.*}}) attributes
+// CHECK-SAME: input_count = 0 : i64
+// CHECK: kernel.index 0
+func.func @main(%x: tensor<?xf32> {nn.name = "x", nn.dims = ["n"]}) -> (tensor<?xi64> {nn.name = "y", nn.dims = ["n"]}) {
+  %zero = nn.constant dense<0> : tensor<i64>
+  %one = nn.constant dense<1> : tensor<i64>
+  %n = nn.size %x : (tensor<?xf32>) -> tensor<i64>
+  %r = nn.range %zero, %n, %one : (tensor<i64>, tensor<i64>, tensor<i64>) -> tensor<?xi64>
+  %y = nn.cumsum %r {axis = 0 : i64} : (tensor<?xi64>) -> tensor<?xi64>
+  return %y : tensor<?xi64>
+}
