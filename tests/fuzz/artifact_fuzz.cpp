@@ -1,35 +1,51 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// libFuzzer harness of the artifact loader. The checksum is made right first, so that mutations reach the tables. Built
-// by clang with -DHEDDLE_FUZZ=ON, best under sanitizers:
+// libFuzzer harness of the artifact loader, the planner, and whole runs with returns in the place of kernels.
 //
-//     cmake --preset asan -DHEDDLE_FUZZ=ON && tools/dev/build asan heddle-artifact-fuzz
-//     build/asan/tests/bin/heddle-artifact-fuzz -max_len=400000 CORPUS
-//
-// CORPUS is a folder with some small artifacts.
+// An input is the head of a file, header and tables; what follows are the code and the weights of a small model. So
+// inputs are short and mutations change what is interesting. Checksum, length and versions are made right first, or
+// few mutations would get past them. An artifact may ask for any amount of memory and gets a status where there is
+// none: run it with ASAN_OPTIONS=allocator_may_return_null=1:max_allocation_size_mb=64, as the test does.
 
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
 
 #include <heddle/artifact_format.h>
+#include <heddle/executable_abi.h>
 
 #include "tests/runtime/artifact_builder.h"
 #include "tests/runtime/fuzz_artifact.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  using namespace heddle::test;
-  artifact_bytes artifact;
-  artifact.block.reserve(size);
-  artifact.size = size;
-  if (size != 0)
-    std::memcpy(artifact.data(), data, size);
+using namespace heddle::test;
+
+namespace {
+
+/// The file that is made of an input's |size| bytes at |data|.
+void make_file(const uint8_t *data, size_t size, const artifact_bytes &rest, artifact_bytes *out) {
+  out->size = rest.size;
+  out->block.reserve(out->size);
+  std::memcpy(out->data(), rest.data(), rest.size);
+  std::memcpy(out->data(), data, size);
   heddle_artifact_header_t header;
-  if (size >= sizeof(header)) {
-    std::memcpy(&header, data, sizeof(header));
-    if (header.program_offset <= size && header.program_length <= size - header.program_offset)
-      fix_program_checksum(artifact);
-  }
-  explore_artifact(artifact.data(), artifact.size);
+  std::memcpy(&header, out->data(), sizeof(header));
+  header.format_version = HEDDLE_ARTIFACT_FORMAT_VERSION;
+  header.executable_abi_version = HEDDLE_EXECUTABLE_ABI_VERSION;
+  header.file_length = out->size;
+  std::memcpy(out->data(), &header, sizeof(header));
+  if (header.program_offset <= out->size && header.program_length <= out->size - header.program_offset)
+    fix_program_checksum(*out);
+}
+
+} // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  static const artifact_bytes rest = embedding_model().build();
+  if (size < sizeof(heddle_artifact_header_t) || size > HEDDLE_SECTION_ALIGNMENT)
+    return 0;
+  artifact_bytes artifact;
+  make_file(data, size, rest, &artifact);
+  if (explore_artifact(artifact.data(), artifact.size))
+    run_without_code(artifact.data(), artifact.size);
   return 0;
 }
