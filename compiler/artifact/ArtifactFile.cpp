@@ -4,6 +4,8 @@
 
 #include "compiler/artifact/ArtifactFile.h"
 
+#include "compiler/support/OutputFile.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 #include <cerrno>
@@ -27,6 +29,8 @@ struct ArtifactFile::Checksums {
 static constexpr size_t kBufferBytes = 1 << 20;
 
 llvm::Expected<std::unique_ptr<ArtifactFile>> ArtifactFile::create(llvm::StringRef path) {
+  if (llvm::Error error = checkReplaceable(path))
+    return error;
   llvm::Expected<llvm::sys::fs::TempFile> file = llvm::sys::fs::TempFile::create(path + ".%%%%%%%%.tmp");
   if (!file)
     return file.takeError();

@@ -8,6 +8,7 @@
 #include "compiler/measure/Verify.h"
 #include "compiler/pipelines/CompileModel.h"
 #include "compiler/pipelines/Registration.h"
+#include "compiler/support/OutputFile.h"
 #include "compiler/targets/TargetRegistry.h"
 #include "mlir/IR/MLIRContext.h"
 #include "llvm/ADT/StringExtras.h"
@@ -76,16 +77,10 @@ static std::string describeChoice(const CompileOptions &options, ArrayRef<Compil
 }
 
 static LogicalResult writeReport(StringRef path, const CompileReport &report, ErrorList &errors) {
-  std::error_code code;
-  llvm::raw_fd_ostream os(path, code, llvm::sys::fs::OF_Text);
-  if (!code)
-    os << (path.ends_with(".html") ? formatHtml(report) : formatJson(report));
-  os.flush();
-  if (!code && os.has_error())
-    code = os.error();
-  os.clear_error();
-  return code ? errors.add({ErrorCode::H0519, "can't write '" + path.str() + "': " + code.message(), "", ""})
-              : success();
+  if (llvm::Error error = writeTextFile(path, path.ends_with(".html") ? formatHtml(report) : formatJson(report)))
+    return errors.add(
+        {ErrorCode::H0519, "can't write '" + path.str() + "': " + llvm::toString(std::move(error)), "", ""});
+  return success();
 }
 
 static LogicalResult compile(const heddle_compile_options_t &request, std::string &summary, ErrorList &errors) {

@@ -10,6 +10,7 @@
 #include "compiler/pipelines/Pipelines.h"
 #include "compiler/pipelines/Registration.h"
 #include "compiler/pipelines/SpecializeShapes.h"
+#include "compiler/support/OutputFile.h"
 #include "compiler/targets/TargetRegistry.h"
 #include "dialects/kernel/KernelOps.h"
 #include "dialects/nn/Locations.h"
@@ -20,7 +21,6 @@
 #include "mlir/Pass/PassManager.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/ToolOutputFile.h"
 
 using namespace mlir;
 using namespace heddle;
@@ -230,19 +230,16 @@ void ModelCompiler::printIr(llvm::raw_ostream &os) {
 LogicalResult ModelCompiler::writeIr(StringRef path) {
   if (path.empty())
     return success();
-  if (path != "-")
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  printIr(os);
+  if (path == "-")
+    path = "/dev/stdout";
+  else
     llvm::sys::fs::create_directories(llvm::sys::path::parent_path(path));
-  std::error_code code;
-  llvm::ToolOutputFile file(path, code, llvm::sys::fs::OF_Text);
-  if (!code)
-    printIr(file.os());
-  if (!code && file.os().has_error())
-    code = file.os().error();
-  if (code) {
-    file.os().clear_error();
-    return errors.add({ErrorCode::H0519, "can't write '" + path.str() + "': " + code.message(), "", ""});
-  }
-  file.keep();
+  if (llvm::Error error = writeTextFile(path, text))
+    return errors.add(
+        {ErrorCode::H0519, "can't write '" + path.str() + "': " + llvm::toString(std::move(error)), "", ""});
   return success();
 }
 

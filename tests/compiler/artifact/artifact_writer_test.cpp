@@ -6,6 +6,7 @@
 #include "tests/compiler/artifact/artifact_test.h"
 
 #include <fcntl.h>
+#include <filesystem>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -258,6 +259,15 @@ TEST_F(ArtifactWriterTest, FullDiskLeavesTheOldFile) {
   EXPECT_EQ(errors.getErrors()[0].message, "can't write '" + at("a.heddle") + "': File too large");
   EXPECT_EQ(bytes("a.heddle"), before);
   EXPECT_EQ(countFiles(), 1u);
+}
+
+TEST_F(ArtifactWriterTest, WhatIsNoFileIsNeverReplaced) {
+  parse(kModule);
+  ASSERT_EQ(mkfifo(at("pipe").c_str(), 0600), 0);
+  EXPECT_TRUE(failed(write("pipe", images())));
+  ASSERT_EQ(errors.getErrors().size(), 1u);
+  EXPECT_EQ(errors.getErrors()[0].message, "can't write '" + at("pipe") + "': it is no regular file");
+  EXPECT_TRUE(std::filesystem::is_fifo(std::filesystem::status(at("pipe"))));
 }
 
 //===----------------------------------------------------------------------===//
