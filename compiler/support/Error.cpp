@@ -4,6 +4,7 @@
 
 #include "compiler/support/Error.h"
 
+#include "compiler/support/PrintableText.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -52,9 +53,10 @@ static void printIndented(llvm::raw_ostream &os, llvm::StringRef label, llvm::St
 
 void ErrorList::print(llvm::raw_ostream &os) const {
   for (const Error &error : errors) {
-    os << "error[" << stringifyErrorCode(error.code) << "]: " << error.message << "\n";
-    printIndented(os, "", error.context);
-    printIndented(os, "help: ", error.help);
+    os << "error[" << stringifyErrorCode(error.code) << "]: " << makePrintable(error.message, /*keepsLines=*/false)
+       << "\n";
+    printIndented(os, "", makePrintable(error.context, /*keepsLines=*/true));
+    printIndented(os, "help: ", makePrintable(error.help, /*keepsLines=*/true));
   }
 }
 

@@ -83,6 +83,16 @@ def make_choice(folder):
     save_model(folder / "choice.onnx", [node], ends[:1] + [tensor("first", TensorProto.BOOL)], ends[1:], [])
 
 
+def make_rude(folder):
+    """Names that would turn a terminal red, were they printed as they are."""
+    nodes = [helper.make_node("Foo\x1b[31m", ["x\x1b[31m"], ["y"], name="/a\x1b[31m\n/b")]
+    save_model(folder / "rude.onnx", nodes, [tensor("x\x1b[31m", TensorProto.FLOAT, 2)],
+               [tensor("y", TensorProto.FLOAT, 2)], [])
+    nodes[0].op_type = "Neg"
+    save_model(folder / "red.onnx", nodes, [tensor("x\x1b[31m", TensorProto.FLOAT, 2)],
+               [tensor("y", TensorProto.FLOAT, 2)], [])
+
+
 def make_external(folder, name, location, length):
     """A model whose weight lies in LOCATION, said to be LENGTH bytes."""
     w = TensorProto(name="w", data_type=TensorProto.FLOAT, dims=[4, 4], data_location=TensorProto.EXTERNAL)
@@ -196,5 +206,6 @@ def make(folder):
     make_models(folder)
     make_defaults(folder)
     make_choice(folder)
+    make_rude(folder)
     make_damaged_models(folder)
     make_arrays(folder)

@@ -103,7 +103,7 @@ void CompilerLibrary::compile(heddle_compile_options_t options) const {
   freeFunction(error);
   if (code != 0)
     throw CommandError{static_cast<Exit>(code), errorText};
-  std::fputs(summaryText.c_str(), stderr);
+  std::fputs(printable(summaryText).c_str(), stderr);
 }
 
 bool CompilerLibrary::verify(const heddle_verify_options_t &options) const {
@@ -112,7 +112,7 @@ bool CompilerLibrary::verify(const heddle_verify_options_t &options) const {
   std::string summaryText = summary ? summary : "", errorText = error ? error : "";
   freeFunction(summary);
   freeFunction(error);
-  std::fputs(summaryText.c_str(), stdout);
+  std::fputs(printable(summaryText).c_str(), stdout);
   if (code > 1)
     throw CommandError{static_cast<Exit>(code), errorText};
   printError(errorText);

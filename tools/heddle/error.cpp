@@ -46,12 +46,13 @@ static const char *colourOf(std::string_view line) {
 
 void printError(std::string_view text) {
   bool colour = standardErrorHasColour();
-  for (std::string_view line : splitLines(text)) {
+  const std::string safe = printable(text);
+  for (std::string_view line : splitLines(safe)) {
     const char *escape = colour ? colourOf(line) : "";
     std::fprintf(stderr, "%s%.*s%s\n", escape, static_cast<int>(line.size()), line.data(), *escape ? "\x1b[0m" : "");
   }
 }
 
-void note(std::string_view line) { std::fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data()); }
+void note(std::string_view line) { std::fprintf(stderr, "%s\n", printable(line).c_str()); }
 
 } // namespace heddle::cli

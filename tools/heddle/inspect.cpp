@@ -89,7 +89,7 @@ public:
     if (memory || !shapes.empty())
       report = planFor(loaded);
     std::string text = json ? programJson(loaded.program.get(), report ? &*report : nullptr) : describe(loaded, report);
-    std::fputs(text.c_str(), stdout);
+    std::fputs(printable(text).c_str(), stdout);
     return Exit::Fine;
   }
 

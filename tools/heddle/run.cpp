@@ -61,7 +61,7 @@ private:
     if (!output.empty())
       return writeNpz(output, arrays);
     for (const auto &[name, tensor] : arrays)
-      std::fputs(formatTensor(name, tensor).c_str(), stdout);
+      std::fputs(formatTensor(printable(name), tensor).c_str(), stdout);
   }
 
   std::string artifact, output;

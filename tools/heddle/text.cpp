@@ -35,6 +35,14 @@ std::vector<std::string_view> splitLines(std::string_view text) {
   return lines;
 }
 
+std::string printable(std::string_view text) {
+  std::string out(text);
+  for (char &c : out)
+    if ((static_cast<unsigned char>(c) < 0x20 && c != '\n') || c == 0x7f)
+      c = '?';
+  return out;
+}
+
 std::string_view trim(std::string_view text) {
   size_t begin = text.find_first_not_of(" \t\r\n");
   if (begin == std::string_view::npos)

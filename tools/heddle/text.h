@@ -21,6 +21,10 @@ std::vector<std::string_view> split(std::string_view text, char separator);
 std::vector<std::string_view> splitLines(std::string_view text);
 
 std::string_view trim(std::string_view text);
+
+/// |text| with `?` for what a terminal would obey rather than show; line breaks stay. Names come from files.
+std::string printable(std::string_view text);
+
 std::string lowered(std::string_view text);
 bool startsWith(std::string_view text, std::string_view prefix);
 bool endsWith(std::string_view text, std::string_view suffix);

@@ -86,7 +86,7 @@ private:
       table.addRow({loaded.entry().outputs[i].name, formatNumber(difference.largest, 3),
                     formatNumber(difference.relative, 3), result});
     }
-    std::fputs(table.aligned().c_str(), stdout);
+    std::fputs(printable(table.aligned()).c_str(), stdout);
     return allEqual ? Exit::Fine : Exit::Differs;
   }
 

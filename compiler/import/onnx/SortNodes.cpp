@@ -24,6 +24,7 @@ public:
   LogicalResult run() { return success(succeeded(collectProducers()) && succeeded(checkReads()) && succeeded(sort())); }
 
 private:
+  LogicalResult checkBoundaryNames();
   LogicalResult collectProducers();
   LogicalResult checkReads();
   LogicalResult sort();
@@ -46,8 +47,26 @@ private:
   llvm::StringMap<unsigned> producers;
 };
 
+/// Inputs and outputs go by their names, in the C API by strings that end with a zero byte.
+LogicalResult Sorter::checkBoundaryNames() {
+  for (auto [kind, infos] : {std::pair("input", &model.inputs), std::pair("output", &model.outputs)})
+    for (auto [index, info] : llvm::enumerate(*infos)) {
+      std::string which = std::string(kind) + " " + std::to_string(index);
+      if (info->name().empty())
+        return fail(which + " has no name");
+      bool hasZero = llvm::StringRef(info->name()).contains('\0') ||
+                     llvm::any_of(info->type().tensor_type().shape().dim(),
+                                  [](const auto &dim) { return llvm::StringRef(dim.dim_param()).contains('\0'); });
+      if (hasZero)
+        return fail(which + " '" + info->name() + "' has a zero byte in its name or that of a dimension");
+    }
+  return success();
+}
+
 /// Finds where each tensor comes from; it must come from one place.
 LogicalResult Sorter::collectProducers() {
+  if (failed(checkBoundaryNames()))
+    return failure();
   for (const auto *input : model.inputs)
     if (!given.insert(input->name()).second)
       return fail("two inputs are named '" + input->name() + "'");

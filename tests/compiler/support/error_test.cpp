@@ -24,6 +24,15 @@ TEST(Error, HasTheFormOfTheInterface) {
                           "  two\n");
 }
 
+TEST(Error, GivesTerminalsNothingToObey) {
+  ErrorList errors;
+  (void)errors.add({ErrorCode::H0201, "node 'a\x1b[31m\nb\x7f'", "op Foo\r", "x\ty\nz"});
+  EXPECT_EQ(errors.str(), "error[H0201]: node 'a?[31m?b?'\n"
+                          "  op Foo?\n"
+                          "  help: x?y\n"
+                          "  z\n");
+}
+
 TEST(Error, SetsTheExitCodeByItsClass) {
   ErrorList errors;
   EXPECT_EQ(errors.exitCode(), 0);

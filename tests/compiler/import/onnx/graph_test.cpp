@@ -132,6 +132,18 @@ TEST(Graph, ReportsNamesDefinedTwice) {
   EXPECT_THAT(error(outputs), HasSubstr("two outputs are named 'x'"));
 }
 
+TEST(Graph, NeedsNamesOfInputsAndOutputs) {
+  ModelBuilder input;
+  input.input("x", {2}).input("", {2}).output("x");
+  EXPECT_THAT(error(input), HasSubstr("error[H0514]: input 1 has no name"));
+  ModelBuilder output;
+  output.input("x", {2}).output("");
+  EXPECT_THAT(error(output), HasSubstr("error[H0514]: output 0 has no name"));
+  ModelBuilder zero;
+  zero.input(std::string("x\0y", 3), {2}).output("x");
+  EXPECT_THAT(error(zero), HasSubstr("error[H0514]: input 0 'x?y' has a zero byte"));
+}
+
 TEST(Graph, NeedsVersionsOfItsDomains) {
   ModelBuilder none;
   none.proto.clear_opset_import();

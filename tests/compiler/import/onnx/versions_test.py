@@ -14,13 +14,15 @@ ROW = re.compile(r'\{"([\w.]*)",\s*"(\w+)",\s*(\d+),\s*(\d+),\s*(\d+|kVariadic),
 
 # What onnxruntime's optimiser writes into the default domain, whatever its version.
 OPTIMISED = {("LayerNormalization", 1), ("SimplifiedLayerNormalization", 1)}
+# What is left of an If once its branches are expanded has their outputs as inputs.
+EXPANDED = {("If", 1)}
 
 
 def rows():
     """(type, since, least inputs, most inputs) of each row for an operator of ONNX's."""
     for path in sorted(FOLDER.glob("*Ops.cpp")):
         for domain, kind, since, least, most in ROW.findall(path.read_text()):
-            if not domain and (kind, int(since)) not in OPTIMISED:
+            if not domain and (kind, int(since)) not in OPTIMISED | EXPANDED:
                 yield kind, int(since), int(least), None if most == "kVariadic" else int(most)
 
 
