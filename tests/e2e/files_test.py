@@ -139,6 +139,8 @@ class DefaultsTest(FilesTest):
         self.assertEqual(missing.returncode, 2)
         self.assertIn("missing input 'x'", missing.stderr)
         command.heddle("verify", artifact, artifact.with_suffix(".onnx"))
+        command.heddle("verify", artifact, artifact.with_suffix(".onnx"), "--input", "x=[[1,2,3],[4,5,6]]")
+        command.heddle("verify", artifact, artifact.with_suffix(".onnx"), "--shape", "x=5x3")
         command.heddle("bench", artifact, "--seconds", "0.01")
 
     def test_sizes_of_defaults_may_be_open(self):
@@ -148,6 +150,22 @@ class DefaultsTest(FilesTest):
                    ({"x": f32(0, 1)}, {"y": f32(6, 7)}),
                    ({"x": f32(0, 1), "w": f32(1, 1, 1, 1, 1)}, {"y": f32(5, 6)}),
                    ({"x": f32(0, 1), "w": f32()}, {"y": f32(0, 1)}))
+
+    def test_a_shape_that_the_default_does_not_have_makes_the_input_required(self):
+        nodes = [helper.make_node("ReduceSum", ["w"], ["s"], keepdims=0), helper.make_node("Add", ["x", "s"], ["y"])]
+        model = build(nodes, [value("x", 2), value("w", "n")], [value("y", 2)], [constant("w", f32(1, 2, 3))])
+        for size, optional in ((3, True), (4, False)):
+            with self.subTest(size=size):
+                artifact = self.compiled(model, "--shape", f"w={size}")
+                self.assertEqual("optional" in command.heddle("inspect", artifact).stdout, optional)
+                with heddle.Program(artifact) as program:
+                    given = np.ones(size, np.float32)
+                    np.testing.assert_array_equal(program.run({"x": f32(0, 1), "w": given})["y"], f32(size, size + 1))
+                    if optional:
+                        np.testing.assert_array_equal(program.run({"x": f32(0, 1)})["y"], f32(6, 7))
+                    else:
+                        with self.assertRaises(heddle.Error):
+                            program.run({"x": f32(0, 1)})
 
     def test_weights_and_shapes_stay_constant_and_the_report_says_so(self):
         weight = np.eye(200, dtype=np.float32)

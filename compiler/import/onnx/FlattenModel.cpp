@@ -99,6 +99,8 @@ private:
   llvm::StringMap<std::pair<const ::onnx::FunctionProto *, unsigned>> functions;
   /// All names of the flat model so far.
   llvm::StringSet<> usedNames;
+  /// The last number that was tried behind a name.
+  llvm::StringMap<unsigned> suffixes;
   /// Constant nodes seen so far, for the conditions of Ifs.
   llvm::StringMap<const ::onnx::TensorProto *> constants;
 };
@@ -239,11 +241,11 @@ LogicalResult Flattener::resolveAttributes(const ::onnx::NodeProto &node, const 
   return success();
 }
 
-/// |name|, with a number behind it where it is taken.
+/// |name|, with a number behind it where it is taken. Nodes may all have one name, so the count goes on where it was.
 std::string Flattener::makeUnique(const std::string &name) {
   std::string unique = name;
-  for (unsigned i = 1; !usedNames.insert(unique).second; ++i)
-    unique = name + "_" + std::to_string(i);
+  while (!usedNames.insert(unique).second)
+    unique = name + "_" + std::to_string(++suffixes[name]);
   return unique;
 }
 

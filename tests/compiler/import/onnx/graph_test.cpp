@@ -337,6 +337,18 @@ TEST(Graph, WantsBothBranchesOfAnIf) {
   EXPECT_THAT(error(builder), HasSubstr("error[H0203]: node 'choice': an If has one input, a then_branch and"));
 }
 
+TEST(Graph, ExpandsManyCallsOfOneName) {
+  // Were each name looked for from the start, this would take minutes.
+  constexpr int kCalls = 50000;
+  ModelBuilder builder;
+  builder.input("x", {2}).output("y");
+  addNode(*addFunction(builder, "F", {"a"}, {}).mutable_node(), "Abs", {"a"}, {"b"});
+  for (int i = 0; i < kCalls; ++i)
+    builder.node("F", {"x"}, {}, "same").set_domain("custom");
+  builder.node("Neg", {"x"}, {"y"});
+  EXPECT_EQ(opsOf(builder.import()).size(), kCalls + 1u);
+}
+
 TEST(Graph, TellsOverloadsOfAFunctionApart) {
   ModelBuilder builder;
   builder.input("x", {2}).output("y").output("z");
