@@ -208,6 +208,14 @@ class StructureTest(FilesTest):
         self.check(model, ({"x": x, "c": np.array(True)}, {"y": x * 2}), ({"x": x, "c": np.array(False)}, {"y": x - 2}),
                    ({"x": x[:0], "c": np.array(True)}, {"y": x[:0]}))
 
+    def test_branches_may_give_what_lies_outside(self):
+        w = f32([5, 6])
+        model = branches(["n", 2], [helper.make_node("Identity", ["x"], ["r"])], [])
+        next(a for a in model.graph.node[0].attribute if a.name == "else_branch").g.output[0].name = "w"
+        model.graph.initializer.append(constant("w", w))
+        x = f32([1, 2])
+        self.check(model, ({"x": x, "c": np.array(True)}, {"y": x}), ({"x": x, "c": np.array(False)}, {"y": w}))
+
     def test_an_if_in_an_if_and_in_a_function(self):
         def choice(condition, then, otherwise, output):
             graphs = [helper.make_graph([node], "b", [], [value(node.output[0], "n")]) for node in (then, otherwise)]
@@ -219,19 +227,29 @@ class StructureTest(FilesTest):
                       opsets=[("", 17), ("custom", 1)], functions=[function])
         x, yes, no = f32(-1.5, 2.5), np.array(True), np.array(False)
         self.check(model, ({"x": x, "c": yes, "d": yes}, {"y": f32(1.5, 2.5)}),
-                   ({"x": x, "c": yes, "d": no}, {"y": f32(1.5, -2.5)}), ({"x": x, "c": no, "d": no}, {"y": f32(-2, 2)}))
+                   ({"x": x, "c": yes, "d": no}, {"y": f32(1.5, -2.5)}),
+                   ({"x": x, "c": no, "d": no}, {"y": f32(-2, 2)}))
 
     def test_branches_of_two_shapes_are_refused(self):
         model = branches(["n", 2], [helper.make_node("ReduceMax", ["x"], ["r"])],
                               [helper.make_node("Neg", ["x"], ["r"])])
         self.refused(model, ["error[H0202]: node 'choice'", "f32[1,1] and f32[?,2]"])
+        # One size that only a run knows, against 1: not to be repeated.
+        maximum = branches(["n", 1], [helper.make_node("ReduceMax", ["x"], ["r"])],
+                           [helper.make_node("Neg", ["x"], ["r"])])
+        with heddle.Program(self.compiled(maximum)) as program:
+            np.testing.assert_array_equal(program.run({"x": f32([3]), "c": np.array(False)})["y"], f32([-3]))
+            np.testing.assert_array_equal(program.run({"x": f32([3]), "c": np.array(True)})["y"], f32([3]))
+            for condition in (False, True):
+                with self.assertRaises(heddle.Error):
+                    program.run({"x": f32([3], [4]), "c": np.array(condition)})
         # Two sizes that only a run knows: an error of that run, never a mixture of both.
         swapped = branches(["n", "m"], [helper.make_node("Transpose", ["x"], ["r"])],
                                 [helper.make_node("Neg", ["x"], ["r"])])
         with heddle.Program(self.compiled(swapped)) as program:
             x = np.arange(4, dtype=np.float32).reshape(2, 2)
             np.testing.assert_array_equal(program.run({"x": x, "c": np.array(True)})["y"], x.T)
-            with self.assertRaises(heddle.Error):
+            with self.assertRaisesRegex(heddle.Error, "node 'choice': expects branches of one shape .* sizes 1 and 4"):
                 program.run({"x": x.reshape(1, 4), "c": np.array(True)})
 
     def test_unsorted_nodes_and_repeated_imports(self):
@@ -260,7 +278,8 @@ class StructureTest(FilesTest):
                    ({"x": x[:0]}, {"y": -x[:0], "again": -x[:0], "copy": x[:0], "x": x[:0]}))
 
     def test_odd_names(self):
-        names = ["0", "a b", "ümläut", "输入", "x=1", "x:0", "../x", "%d%s", "\"q\"'", "tab\there", "n" * 5000, "if", "w0"]
+        names = ["0", "a b", "ümläut", "输入", "x=1", "x:0", "../x", "%d%s", "\"q\"'", "tab\there", "n" * 5000,
+                 "if", "w0"]
         inputs = [value(name, "long dimension name + 1") for name in names]
         node = helper.make_node("Sum", names, ["out\n"], name="node 'with' \"quotes\" and \u202e")
         outputs = [value("out\n", "long dimension name + 1")]
@@ -329,11 +348,13 @@ class TypesTest(FilesTest):
 
     def test_empty_batches_and_scalars(self):
         nodes = [helper.make_node("MatMul", ["x", "w"], ["a"]), helper.make_node("Softmax", ["a"], ["p"]),
-                 helper.make_node("ReduceSum", ["p"], ["total"], keepdims=0), helper.make_node("Mul", ["s", "s"], ["q"])]
+                 helper.make_node("ReduceSum", ["p"], ["total"], keepdims=0),
+                 helper.make_node("Mul", ["s", "s"], ["q"])]
         model = build(nodes, [value("x", "n", 4), value("s")], [value("p", "n", 2), value("total"), value("q")],
                       [constant("w", np.ones((4, 2), np.float32))])
         x, half = np.ones((3, 4), np.float32), np.full((3, 2), 0.5, np.float32)
-        self.check(model, ({"x": x[:0], "s": np.float32(3)}, {"p": half[:0], "total": np.float32(0), "q": np.float32(9)}),
+        nine = np.float32(9)
+        self.check(model, ({"x": x[:0], "s": np.float32(3)}, {"p": half[:0], "total": np.float32(0), "q": nine}),
                    ({"x": x, "s": np.float32(3)}, {"p": half, "total": np.float32(3), "q": np.float32(9)}))
 
 
@@ -412,7 +433,8 @@ class ExternalDataTest(FilesTest):
             for key, text in (("location", "m.data"), ("offset", str(offset)), ("length", str(length))):
                 tensor.external_data.add(key=key, value=text)
             tensors.append(tensor)
-        nodes = [helper.make_node("Gather", ["table", "ids"], ["rows"]), helper.make_node("MatMul", ["rows", "w"], ["y"])]
+        nodes = [helper.make_node("Gather", ["table", "ids"], ["rows"]),
+                 helper.make_node("MatMul", ["rows", "w"], ["y"])]
         model = build(nodes, [value("ids", "n", kind=INT64)], [value("y", "n", used)], tensors)
         (folder / "m.onnx").write_bytes(model.SerializeToString())
         # A sparse file: what isn't written takes no place and reads as zeros.

@@ -102,7 +102,7 @@ KINDS = [
     ("model.keras", zipped("config.json", "model.weights.h5"), "is a Keras model"),
     ("arrays.npz", zipped("ids.npy"), "is an archive of NumPy arrays"),
     ("pickle.bin", pickle.dumps({"w": [1.0]}), "is a Python pickle"),
-    ("old_pickle.pth", pickle.dumps(0x1950A86A20F9469CFC6C, 2) + pickle.dumps(1001, 2) + bytes(64), "is a Python pickle"),
+    ("old.pth", pickle.dumps(0x1950A86A20F9469CFC6C, 2) + pickle.dumps(1001, 2) + bytes(64), "is a Python pickle"),
     ("gzip.gz", gzip.compress(b"model"), "is gzip-compressed"),
     ("bzip2.bz2", bz2.compress(b"model"), "is bzip2-compressed"),
     ("xz.xz", lzma.compress(b"model"), "is xz-compressed"),

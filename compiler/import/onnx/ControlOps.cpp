@@ -12,23 +12,14 @@ namespace heddle::importer {
 
 namespace {
 
-/// Gives |value| the shape of |model|, which it has already: a run in which the two differ ends with an error.
+/// Gives |value| the shape of |model|, which it has already: a run in which the two differ ends with an error. Needed
+/// beside the selection's own check, which lets an extent of 1 pass as one to be repeated.
 Value demandShapeOf(NodeContext &node, Value value, Value model) {
   auto type = cast<RankedTensorType>(model.getType());
-  if (type.hasStaticShape())
+  if (type.hasStaticShape() && cast<RankedTensorType>(value.getType()).hasStaticShape())
     return value;
   Value shape = node.createValue<nn::ShapeOp>(model, int64_t(0), type.getRank());
   return node.createValue<nn::ReshapeOp>(value, shape, /*allowzero=*/true);
-}
-
-/// Whether both may be of one shape in every run; what isn't known is checked in each.
-bool haveOneShape(RankedTensorType a, RankedTensorType b) {
-  return a.getElementType() == b.getElementType() && a.getRank() == b.getRank() &&
-         llvm::all_of(llvm::zip(a.getShape(), b.getShape()), [](auto extents) {
-           auto [left, right] = extents;
-           // A `?` against an extent would be broadcast where the extent is 1.
-           return left == right;
-         });
 }
 
 std::string describeType(RankedTensorType type) {
@@ -52,7 +43,9 @@ LogicalResult buildIf(NodeContext &node) {
   llvm::SmallVector<Value> outputs;
   for (unsigned i = 1; i + 1 < node.getNumInputs(); i += 2) {
     Value onThen = node.getInput(i), onElse = node.getInput(i + 1);
-    if (!haveOneShape(node.getType(i), node.getType(i + 1)))
+    // What isn't known yet is checked in each run.
+    if (node.getElementType(i) != node.getElementType(i + 1) ||
+        failed(verifyCompatibleShape(node.getType(i), node.getType(i + 1))))
       return node.unsupported("its condition isn't constant and its branches give " + describeType(node.getType(i)) +
                                   " and " + describeType(node.getType(i + 1)) +
                                   "; both are computed and one is selected, so they must be of one shape",

@@ -299,7 +299,12 @@ FailureOr<ShapeExpr> ShapeAnalyzer::broadcast(Operation *op, ShapeExpr a, ShapeE
     return b;
   if (b.isConstant(1))
     return a;
-  return unify(op, a, b, "expects operands that broadcast, got sizes {a} and {b}");
+  // A selection that an If has become: users know its branches, not our operands.
+  std::optional<nn::OnnxNode> node = nn::findOnnxNode(op->getLoc());
+  return unify(op, a, b,
+               node && node->type == "If"
+                   ? "expects branches of one shape where the condition isn't constant, got sizes {a} and {b}"
+                   : "expects operands that broadcast, got sizes {a} and {b}");
 }
 
 FailureOr<ShapeExprs> ShapeAnalyzer::broadcast(Operation *op, ArrayRef<ShapeExpr> a, ArrayRef<ShapeExpr> b) {
