@@ -93,10 +93,10 @@ def make_rude(folder):
                [tensor("y", TensorProto.FLOAT, 2)], [])
 
 
-def make_external(folder, name, location, length):
-    """A model whose weight lies in LOCATION, said to be LENGTH bytes."""
+def make_external(folder, name, location, length, offset=0):
+    """A model whose weight lies in LOCATION, said to be LENGTH bytes at OFFSET."""
     w = TensorProto(name="w", data_type=TensorProto.FLOAT, dims=[4, 4], data_location=TensorProto.EXTERNAL)
-    for key, value in {"location": location, "offset": "0", "length": str(length)}.items():
+    for key, value in {"location": location, "offset": str(offset), "length": str(length)}.items():
         w.external_data.add(key=key, value=value)
     node = helper.make_node("MatMul", ["x", "w"], ["y"], name="/dense/MatMul")
     ends = [tensor(name, TensorProto.FLOAT, "n", 4) for name in "xy"]
@@ -116,6 +116,10 @@ def make_damaged_models(folder):
     (folder / "short.bin").write_bytes(bytes(48))
     make_external(folder, "short_data.onnx", "short.bin", 64)
     make_external(folder, "outside_data.onnx", "../outside.bin", 64)
+    (folder / "pointer.bin").write_text(LFS_POINTER)
+    make_external(folder, "pointer_data.onnx", "pointer.bin", 64, offset=4096)
+    (folder / "link.bin").symlink_to("short.bin")
+    make_external(folder, "linked_data.onnx", "link.bin", 64)
 
 
 def make_arrays(folder):

@@ -55,9 +55,11 @@ struct Format {
   llvm::StringLiteral help;
 };
 
+constexpr llvm::StringLiteral kGitLfsMagic = "version https://git-lfs";
+
 /// In the order in which they are tried; the first that fits is reported.
 constexpr Format kFormats[] = {
-    {0, "version https://git-lfs", "a Git LFS pointer", "fetch the real file: git lfs pull"},
+    {0, kGitLfsMagic, "a Git LFS pointer", "fetch the real file: git lfs pull"},
     {0, "\x1f\x8b", "gzip-compressed", "uncompress it"},
     {0, "\x28\xb5\x2f\xfd", "zstd-compressed", "uncompress it"},
     {0, "BZh", "bzip2-compressed", "uncompress it"},
@@ -172,6 +174,8 @@ LogicalResult report(const ModelFile &file, llvm::StringRef what, llvm::StringRe
 }
 
 } // namespace
+
+bool isGitLfsPointer(llvm::StringRef bytes) { return bytes.starts_with(kGitLfsMagic); }
 
 LogicalResult reportOtherFormat(const ModelFile &file, ErrorList &errors) {
   llvm::StringRef bytes = file.bytes();

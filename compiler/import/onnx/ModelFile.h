@@ -32,6 +32,9 @@ private:
   std::unique_ptr<llvm::MemoryBuffer> buffer;
 };
 
+/// Whether a file that starts with |bytes| is a text that stands for a file kept elsewhere.
+bool isGitLfsPointer(llvm::StringRef bytes);
+
 /// Reports what |file| is if it is one of the things that people mistake for a model (H0512): a Git LFS pointer, an
 /// archive, a checkpoint, text ... Asked once the bytes have turned out not to be a model. Success where it is unknown.
 mlir::LogicalResult reportOtherFormat(const ModelFile &file, ErrorList &errors);

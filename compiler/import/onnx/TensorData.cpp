@@ -215,6 +215,15 @@ FailureOr<Attribute> TensorReader::readPayload(const TensorProto &tensor, Ranked
   return nn::ExternalAttr::get(context, file.getPath(), payload.offset, payload.length);
 }
 
+/// Whether |file| holds a Git LFS pointer in place of data: cloning without LFS leaves such.
+static bool isPointer(const ExternalFile &file) {
+  constexpr uint64_t kLooked = 64;
+  if (file.size < kLooked)
+    return false;
+  auto begin = llvm::MemoryBuffer::getFileSlice(file.path, kLooked, 0);
+  return begin && isGitLfsPointer((*begin)->getBuffer());
+}
+
 /// Data in a file beside the model. Keys that ONNX doesn't define are of no concern, nor is the checksum.
 FailureOr<Attribute> TensorReader::readExternal(const TensorProto &tensor, RankedTensorType type,
                                                 llvm::StringRef what) {
@@ -236,13 +245,17 @@ FailureOr<Attribute> TensorReader::readExternal(const TensorProto &tensor, Ranke
   std::string where = what.str() + ": external data '" + location + "'";
   FailureOr<ExternalFile> found = externalFiles.get(location, [&](const llvm::Twine &reason) {
     return fail(ErrorCode::H0516, where + " refused: " + reason,
-                "the file must lie in the folder of the model, or in one below it");
+                "the file itself, no link to it, must lie in the folder of the model or below it; cp -L copies what a "
+                "link stands for");
   });
   if (failed(found))
     return failure();
   if (length != size)
     return fail(ErrorCode::H0515, where + " has " + llvm::Twine(length) + " of " + llvm::Twine(size) + " bytes");
-  if (offset > found->size || length > found->size - offset)
+  bool isTooShort = offset > found->size || length > found->size - offset;
+  if (isTooShort && isPointer(*found))
+    return fail(ErrorCode::H0516, where + " is a Git LFS pointer, not the data", "fetch the real file: git lfs pull");
+  if (isTooShort)
     return fail(ErrorCode::H0516,
                 where + " ends past the end of the file: " + llvm::Twine(length) + " bytes at offset " +
                     llvm::Twine(offset) + ", the file has " + llvm::Twine(found->size),

@@ -95,6 +95,13 @@ TEST_F(ExternalData, IsRefusedWhereThereIsNoPlainFile) {
   EXPECT_NE(refusal("pipe").find("it is no regular file"), std::string::npos);
 }
 
+TEST_F(ExternalData, IsRecognisedWhereItIsAGitLfsPointer) {
+  writeFile(scratch / "models/pointer.bin",
+            "version https://git-lfs.github.com/spec/v1\noid sha256:" + std::string(64, '0') + "\nsize 71303168\n");
+  EXPECT_EQ(error({{"location", "pointer.bin"}}, 1000),
+            "error[H0516]: tensor 'w': external data 'pointer.bin' is a Git LFS pointer, not the data");
+}
+
 TEST_F(ExternalData, IsRefusedOutsideOfTheFile) {
   EXPECT_EQ(
       error({{"location", "data.bin"}, {"offset", "7"}}),
