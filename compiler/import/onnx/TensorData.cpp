@@ -245,8 +245,7 @@ FailureOr<Attribute> TensorReader::readExternal(const TensorProto &tensor, Ranke
   std::string where = what.str() + ": external data '" + location + "'";
   FailureOr<ExternalFile> found = externalFiles.get(location, [&](const llvm::Twine &reason) {
     return fail(ErrorCode::H0516, where + " refused: " + reason,
-                "the file itself, no link to it, must lie in the folder of the model or below it; cp -L copies what a "
-                "link stands for");
+                "keep the file itself, not a link to it, in the model's folder or below");
   });
   if (failed(found))
     return failure();
