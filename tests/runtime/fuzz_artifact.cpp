@@ -64,10 +64,19 @@ bool make_inputs(const heddle_entry_info_t &entry, int64_t size, std::vector<ten
   return true;
 }
 
-std::vector<const heddle_tensor_t *> handles_of(const std::vector<tensor> &tensors) {
+/// |tensors|, null where |program| has a default for an input of |entry|: its last element must be readable.
+std::vector<const heddle_tensor_t *> handles_of(const program &program, const heddle_entry_info_t &entry,
+                                                const std::vector<tensor> &tensors) {
   std::vector<const heddle_tensor_t *> handles;
-  for (const tensor &tensor : tensors)
-    handles.push_back(tensor.get());
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const heddle_tensor_t *standing = program.default_input(i, entry.name);
+    handles.push_back(standing ? nullptr : tensors[i].get());
+    if (standing && heddle_tensor_byte_length(standing) != 0) {
+      volatile char last =
+          static_cast<const char *>(heddle_tensor_data(standing))[heddle_tensor_byte_length(standing) - 1];
+      (void)last;
+    }
+  }
   return handles;
 }
 
@@ -75,7 +84,7 @@ void plan_entry(const program &program, const heddle_entry_info_t &entry, int64_
   std::vector<tensor> inputs;
   if (!make_inputs(entry, size, &inputs))
     return;
-  const std::vector<const heddle_tensor_t *> handles = handles_of(inputs);
+  const std::vector<const heddle_tensor_t *> handles = handles_of(program, entry, inputs);
   heddle_plan_info_t plan;
   const status status{heddle_program_plan(program.get(), entry.name, handles.data(), handles.size(), &plan)};
 }
@@ -100,11 +109,11 @@ void disarm_code(std::byte *image, size_t length) {
 }
 
 /// Runs |entry|; a failure is as good as a result.
-void run_entry(const session &session, const heddle_entry_info_t &entry, int64_t size) {
+void run_entry(const program &program, const session &session, const heddle_entry_info_t &entry, int64_t size) {
   std::vector<tensor> inputs;
   if (!make_inputs(entry, size, &inputs))
     return;
-  const std::vector<const heddle_tensor_t *> handles = handles_of(inputs);
+  const std::vector<const heddle_tensor_t *> handles = handles_of(program, entry, inputs);
   std::vector<heddle_tensor_t *> outputs(entry.output_count, nullptr);
   const status status{
       heddle_session_run(session.get(), entry.name, handles.data(), handles.size(), outputs.data(), outputs.size())};
@@ -136,7 +145,7 @@ void run_without_code(void *data, size_t size) {
   auto session = session::create(*loaded);
   for (size_t i = 0; session && i < loaded->info().entry_count; ++i)
     for (int64_t extent : {0, 1, 7})
-      run_entry(*session, loaded->info().entries[i], extent);
+      run_entry(*loaded, *session, loaded->info().entries[i], extent);
 }
 
 bool explore_artifact(const void *data, size_t size) {

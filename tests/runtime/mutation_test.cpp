@@ -26,6 +26,9 @@ TEST(Mutation, DamagedArtifactsAreRefusedOrHarmless) {
   const fb::Binding buffer = more.buffer(more.mul(size, more.constant(4)), 0, 1);
   more.copy(x, buffer, more.constant(4));
   more.store_slots(more.output("y", fb::ElementType::u8, {"1"}, {more.constant(1)}), fb::ElementType::u8, {size});
+  fb::InputT &optional = *builder.program.entries[1]->inputs[0];
+  optional.default_constant = builder.constant({1, 2, 3}).index(); // bits are bits
+  optional.default_dims = {3};
   const artifact_bytes original = builder.build();
   heddle_artifact_header_t header;
   std::memcpy(&header, original.data(), sizeof(header));
