@@ -24,12 +24,25 @@ using namespace heddle;
 // Gathering
 //===----------------------------------------------------------------------===//
 
+/// "u8", "bool", "f32": as the command names element types everywhere.
+static std::string describeElement(Type type) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  if (type.isInteger(1))
+    os << "bool";
+  else if (auto integer = dyn_cast<IntegerType>(type))
+    os << (integer.isUnsigned() ? "u" : "i") << integer.getWidth();
+  else
+    os << type;
+  return text;
+}
+
 static std::vector<std::pair<std::string, std::string>> describeTensors(ArrayAttr tensors) {
   std::vector<std::pair<std::string, std::string>> result;
   for (auto tensor : tensors.getAsRange<DictionaryAttr>()) {
     std::string text;
     llvm::raw_string_ostream os(text);
-    os << tensor.getAs<TypeAttr>("type").getValue() << "[";
+    os << describeElement(tensor.getAs<TypeAttr>("type").getValue()) << "[";
     llvm::interleaveComma(tensor.getAs<ArrayAttr>("dims"), os, [&](Attribute dim) {
       if (auto symbol = dyn_cast<StringAttr>(dim))
         os << symbol.getValue();

@@ -346,6 +346,18 @@ class TypesTest(FilesTest):
                 self.check(model, ({"x": x, "s": s}, {"y": np.concatenate([x.T, w], 1), "r": s}),
                            ({"x": x[:0], "s": s}, {"y": w, "r": s}))
 
+    def test_every_element_type_may_have_a_default(self):
+        for kind in self.TYPES:
+            with self.subTest(kind=np.dtype(kind).name):
+                number = helper.np_dtype_to_tensor_dtype(np.dtype(kind))
+                w = np.array([1, 0]).astype(kind)
+                nodes = [helper.make_node("Concat", ["x", "w"], ["y"], axis=0)]
+                default = helper.make_tensor("w", number, [2], w.tobytes(), raw=True)
+                model = build(nodes, [value("x", "n", kind=number), value("w", "m", kind=number)],
+                              [value("y", "k", kind=number)], [default])
+                self.check(model, ({"x": w}, {"y": np.concatenate([w, w])}), ({"x": w[:0]}, {"y": w}),
+                           ({"x": w, "w": w[:1]}, {"y": np.concatenate([w, w[:1]])}))
+
     def test_empty_batches_and_scalars(self):
         nodes = [helper.make_node("MatMul", ["x", "w"], ["a"]), helper.make_node("Softmax", ["a"], ["p"]),
                  helper.make_node("ReduceSum", ["p"], ["total"], keepdims=0),

@@ -45,7 +45,9 @@ ArrayAttr Outliner::addDefaults(ArrayAttr inputs) {
       continue;
     std::string name = "default" + std::to_string(i);
     auto type = cast<RankedTensorType>(constant.getAs<TypeAttr>("type").getValue());
-    atModule.create<rt::ConstantOp>(func.getLoc(), name, constant.get("value"), type, atModule.getArrayAttr({}), type);
+    // Signless as all data of a program; the input's own type says how to read it.
+    auto plain = cast<RankedTensorType>(type.clone(kernelElementType(type.getElementType())));
+    atModule.create<rt::ConstantOp>(func.getLoc(), name, constant.get("value"), type, atModule.getArrayAttr({}), plain);
     NamedAttrList attributes(cast<DictionaryAttr>(entry));
     attributes.set("default", FlatSymbolRefAttr::get(getContext(), name));
     entry = attributes.getDictionary(getContext());
