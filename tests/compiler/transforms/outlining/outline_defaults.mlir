@@ -5,7 +5,7 @@
 // CHECK-DAG: rt.constant @default1 {recipe = [], source = dense<[1.000000e+00, 2.000000e+00]>{{.*}} : tensor<2xf32>
 // CHECK-DAG: rt.constant @default2 {recipe = [], source = dense<7>{{.*}} tensor<ui8>} : tensor<i8>
 // CHECK: rt.func @main attributes {
-// CHECK-SAME: inputs = [{dims = ["n"], name = "x", type = f32}, {default = @default1, dims = ["n"], name = "b", type = f32}
+// CHECK-SAME: {dims = ["n"], name = "x", type = f32}, {default = @default1, dims = ["n"], name = "b", type = f32}
 // CHECK-SAME: nn.constant_inputs = ["w"]
 func.func @main(%x: tensor<?xf32> {nn.name = "x", nn.dims = ["n"]},
                 %b: tensor<?xf32> {nn.name = "b", nn.dims = ["n"],
