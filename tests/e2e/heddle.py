@@ -132,7 +132,7 @@ class Program:
         unknown = set(feeds) - set(self.inputs)
         if unknown:
             raise Error("", f"no inputs {unknown}, but {self.inputs}")
-        # Not ascontiguousarray, which gives a scalar a dimension. What is left out is null: the runtime takes the default.
+        # Not ascontiguousarray, which gives a scalar a dimension. What is left out is null: its default stands.
         arrays = [np.array(feeds[name], order="C") if name in feeds else None for name in self.inputs]
         tensors = (handle * len(arrays))(*[None if array is None else to_tensor(array).value for array in arrays])
         results = (handle * len(self.outputs))()
