@@ -156,6 +156,9 @@ TEST(Options, SayWhatIsWrongInAConfiguration) {
             "exit 2: error[H0135]: there is no option 'thread'\n  in FILE\n  help: did you mean 'threads'?\n");
   EXPECT_EQ(errorIn("[sampel]\nthreads = 2\n"),
             "exit 2: error[H0135]: there is no command 'sampel'\n  in FILE\n  help: did you mean 'sample'?\n");
+  EXPECT_EQ(errorIn("threads = []\n"),
+            "exit 2: error[H0135]: wrong value for 'threads': expects one, got an empty list\n  in FILE\n");
+  EXPECT_EQ(errorIn("input = []\n"), "");
   EXPECT_EQ(errorIn("threads = 0\n"),
             "exit 2: error[H0132]: --threads expects a whole number from 1 to 65536, got '0'\n");
 }

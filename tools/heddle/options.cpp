@@ -197,6 +197,11 @@ void OptionSet::applyConfigItem(const std::string &item, const std::vector<std::
   CLI::Option *option = app->get_option_no_throw("--" + item);
   if (!option || option->count() > 0)
     return;
+  if (values.empty()) {
+    if (option->get_items_expected_max() > 1) // an empty list
+      return;
+    fail(Exit::Usage, "H0135", "wrong value for '" + item + "': expects one, got an empty list", "in " + configPath);
+  }
   try {
     for (const std::string &value : values)
       option->add_result(value);
