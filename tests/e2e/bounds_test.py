@@ -203,6 +203,22 @@ class ClaimsTest(BoundsTestCase):
         self.assert_refused(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8),
                             "doesn't hold 68719476736 numbers")
 
+    def test_attributes_that_make_sizes_overflow(self):
+        most, x = 2 ** 63 - 1, value("x", [1, 1, 4, 4])
+        kernel = {"w": np.ones((1, 1, 3, 3), np.float32)}
+        for attributes, text in (({"output_padding": [0, most]}, "pads and output_padding"),
+                                 ({"output_shape": [most, 4]}, "output_shape needs 2 numbers"),
+                                 ({"strides": [most, 1]}, "strides, dilations and kernel_shape"),
+                                 ({"pads": [0, 0, most, most]}, "pads")):
+            node = helper.make_node("ConvTranspose", ["x", "w"], ["y"], name="grow", **attributes)
+            self.assert_refused(self.save([node], [x], ["y"], kernel), text)
+        for shape, text in (([1, 1, 2 ** 62, 4], "scales make an extent of"),):
+            node = helper.make_node("Resize", ["x", "", "scales"], ["y"], name="grow")
+            self.assert_refused(self.save([node], [value("x", shape)], ["y"],
+                                          {"scales": np.array([1, 1, 8, 8], np.float32)}), text)
+        node = helper.make_node("Resize", ["x", "", "", "sizes"], ["y"], keep_aspect_ratio_policy="not_smaller")
+        self.assert_refused(self.save([node], [x], ["y"], {"sizes": np.array([1, 1, most, most])}), "sizes can't be")
+
     def test_results_larger_than_memory_are_no_matter_of_the_compiler(self):
         """Large results of small constants are left to the run, which has no memory for them."""
         huge = np.array([2 ** 20, 2 ** 20])

@@ -18,16 +18,30 @@ struct Window {
   Ints kernel, strides, dilations, pads;
 };
 
+/// Strides, extents and whatever else is added and multiplied is kept below this: then no sum of products overflows.
+constexpr int64_t kMaxExtent = INT32_MAX;
+
+/// The extent of spatial dimension |i| of input 0, for an attribute that |what| names; nothing where it isn't known.
+std::optional<int64_t> getSpatialExtent(NodeContext &node, size_t i, llvm::StringRef what) {
+  int64_t extent = node.getType(0).getDimSize(static_cast<unsigned>(i + 2));
+  if (ShapedType::isDynamic(extent))
+    (void)node.unsupported(what + " needs extents that are known", "export the model with explicit pads");
+  else if (extent > kMaxExtent)
+    (void)node.unsupported(what + " is not supported for an extent of " + llvm::Twine(extent));
+  else
+    return extent;
+  return std::nullopt;
+}
+
 /// The padding that makes the result's extents ceil(extent / stride), for the spatial dimensions of input 0.
 Ints makeSamePads(NodeContext &node, const Window &window, bool isUpper) {
   size_t count = window.kernel.size();
   Ints pads(2 * count, 0);
   for (size_t i = 0; i < count; ++i) {
-    int64_t extent = node.getType(0).getDimSize(static_cast<unsigned>(i + 2));
-    if (ShapedType::isDynamic(extent)) {
-      (void)node.unsupported("auto_pad needs extents that are known", "export the model with explicit pads");
+    std::optional<int64_t> known = getSpatialExtent(node, i, "auto_pad");
+    if (!known)
       return pads;
-    }
+    int64_t extent = *known;
     int64_t stride = window.strides[i], reach = (window.kernel[i] - 1) * window.dilations[i] + 1;
     int64_t outputs = (extent + stride - 1) / stride;
     int64_t total = std::max<int64_t>((outputs - 1) * stride + reach - extent, 0);
@@ -47,7 +61,7 @@ std::optional<Window> getWindow(NodeContext &node, llvm::ArrayRef<int64_t> weigh
   window.dilations = node.getInts("dilations").value_or(Ints(count, 1));
   window.pads = node.getInts("pads").value_or(Ints(2 * count, 0));
   auto isBad = [&](llvm::ArrayRef<int64_t> list) {
-    return list.size() != count || llvm::any_of(list, [](int64_t value) { return value < 1 || value > INT32_MAX; });
+    return list.size() != count || llvm::any_of(list, [](int64_t value) { return value < 1 || value > kMaxExtent; });
   };
   if (isBad(window.strides) || isBad(window.dilations) || isBad(window.kernel)) {
     (void)node.malformed("strides, dilations and kernel_shape need " + llvm::Twine(count) + " positive numbers each");
@@ -112,13 +126,14 @@ void fitTransposed(NodeContext &node, Window &window, Ints &outputPadding) {
     return;
   if (shape && shape->size() == count + 2)
     shape->erase(shape->begin(), shape->begin() + 2);
-  if (shape && shape->size() != count)
-    return (void)node.malformed("output_shape needs " + llvm::Twine(count) + " numbers");
+  auto isBad = [](int64_t value) { return value < 0 || value > kMaxExtent; };
+  if (shape && (shape->size() != count || llvm::any_of(*shape, isBad)))
+    return (void)node.malformed("output_shape needs " + llvm::Twine(count) + " numbers that are no less than 0");
   for (size_t i = 0; i < count; ++i) {
-    int64_t extent = node.getType(0).getDimSize(static_cast<unsigned>(i + 2));
-    if (ShapedType::isDynamic(extent))
-      return (void)node.unsupported("output_shape and auto_pad need extents that are known",
-                                    "export the model with explicit pads");
+    std::optional<int64_t> known = getSpatialExtent(node, i, shape ? "output_shape" : "auto_pad");
+    if (!known)
+      return;
+    int64_t extent = *known;
     int64_t wanted = shape ? (*shape)[i] : extent * window.strides[i];
     int64_t whole = (extent - 1) * window.strides[i] + (window.kernel[i] - 1) * window.dilations[i] + 1;
     // What is missing is padded at the end, what is too much is cut off; the odd one by the mode.
@@ -135,7 +150,9 @@ LogicalResult buildConvTranspose(NodeContext &node) {
   if (!window)
     return failure();
   Ints outputPadding = node.getInts("output_padding").value_or(Ints(window->kernel.size(), 0));
-  if (outputPadding.size() != window->kernel.size() || window->pads.size() != 2 * window->kernel.size())
+  auto isBad = [](int64_t value) { return value < 0 || value > kMaxExtent; };
+  if (outputPadding.size() != window->kernel.size() || window->pads.size() != 2 * window->kernel.size() ||
+      llvm::any_of(outputPadding, isBad))
     return node.malformed("pads and output_padding need one number for each side that they pad");
   fitTransposed(node, *window, outputPadding);
   int64_t group = node.getInt("group", 1);

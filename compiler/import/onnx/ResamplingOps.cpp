@@ -49,6 +49,9 @@ Resampling getResampling(NodeContext &node) {
   return resampling;
 }
 
+/// Sizes beyond this, which doubles hold exactly, are no extents of anything.
+constexpr double kMaxExtent = double(int64_t(1) << 52);
+
 /// |extent|, a vector, times |scale|, rounded down: exactly, as the fraction that a float is.
 Value scaleExtent(NodeContext &node, Value extent, float scale) {
   NodeMath math{node};
@@ -67,6 +70,10 @@ Value scaleExtents(NodeContext &node, llvm::ArrayRef<int64_t> axes, llvm::ArrayR
   llvm::SmallVector<Value> extents;
   for (auto [axis, scale] : llvm::zip_equal(axes, scales)) {
     int64_t extent = node.getType(0).getDimSize(static_cast<unsigned>(axis));
+    if (static_cast<double>(extent) * scale > kMaxExtent) {
+      (void)node.malformed("scales make an extent of " + std::to_string(static_cast<double>(extent) * scale));
+      return {};
+    }
     extents.push_back(ShapedType::isDynamic(extent)
                           ? scaleExtent(node, node.createValue<nn::ShapeOp>(node.getInput(0), axis, axis + 1), scale)
                           : node.createVector(static_cast<int64_t>(std::floor(static_cast<double>(extent) * scale))));
@@ -116,9 +123,15 @@ std::optional<llvm::SmallVector<int64_t>> keepRatio(NodeContext &node, llvm::Arr
     double wanted = static_cast<double>(size) / static_cast<double>(extent);
     scale = !scale ? wanted : isNotLarger ? std::min(*scale, wanted) : std::max(*scale, wanted);
   }
-  for (auto [axis, size] : llvm::zip_equal(axes, sizes))
-    size = static_cast<int64_t>(
-        std::floor(*scale * static_cast<double>(node.getType(0).getDimSize(static_cast<unsigned>(axis))) + 0.5));
+  for (auto [axis, size] : llvm::zip_equal(axes, sizes)) {
+    double extent = static_cast<double>(node.getType(0).getDimSize(static_cast<unsigned>(axis)));
+    double kept = std::floor(*scale * extent + 0.5);
+    if (!(kept >= 0 && kept <= kMaxExtent)) {
+      (void)node.malformed("sizes can't be negative or make an extent of " + std::to_string(kept));
+      return std::nullopt;
+    }
+    size = static_cast<int64_t>(kept);
+  }
   return sizes;
 }
 
