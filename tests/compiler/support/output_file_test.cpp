@@ -4,7 +4,7 @@
 
 #include "compiler/support/OutputFile.h"
 
-#include "gtest/gtest.h"
+#include <gtest/gtest.h>
 
 #include <csignal>
 #include <filesystem>
