@@ -13,10 +13,14 @@ def git(*arguments):
     return run.stdout.splitlines()
 
 
+# Inputs of fuzzers: bytes, whatever they look like.
+CORPUS = "tests/fuzz/corpus/"
+
+
 def files():
-    """Paths of all files that are tracked or would be, from the root."""
+    """Paths of all texts that are tracked or would be, from the root."""
     names = git("ls-files", "--cached", "--others", "--exclude-standard")
-    return sorted(name for name in names if (ROOT / name).is_file())
+    return sorted(name for name in names if (ROOT / name).is_file() and not name.startswith(CORPUS))
 
 
 def sources(*suffixes):
