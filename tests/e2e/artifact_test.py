@@ -2,12 +2,16 @@
 """Promises about artifacts: the same bytes each time, nothing else needed to run, weights never copied,
 no growth over many shapes."""
 
+import os
 import pathlib
 import shutil
+import subprocess
 import time
 import unittest
 
 import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
 
 import case
 import command
@@ -75,6 +79,23 @@ class ArtifactTest(case.ArtifactTestCase):
             grown = memory("VmRSS") - before
         print(f"growth over {SHAPES} shapes: {grown / 1e6:.2f} MB")
         self.assertLess(grown, GROWTH_BYTES)
+
+    def test_a_file_that_shrinks_while_it_runs_is_the_cause_that_is_named(self):
+        # Either the length that is asked for before each run tells, or the page that is gone: to a user both are one.
+        weight = numpy_helper.from_array(np.ones((1024, 2048), np.float32), "w")
+        graph = helper.make_graph([helper.make_node("MatMul", ["x", "w"], ["y"])], "large",
+                                  [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 1024])],
+                                  [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["n", 2048])], [weight])
+        model = self.scratch / "shrinks.onnx"
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), model)
+        artifact = command.compile_model(model, self.scratch / "shrinks.heddle")
+        bench = subprocess.Popen([command.HEDDLE, "bench", artifact, "--seconds", "60"], text=True,
+                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        time.sleep(1.5)
+        os.truncate(artifact, 1 << 17)
+        _, errors = bench.communicate(timeout=60)
+        self.assertEqual(bench.returncode, 5, errors)
+        self.assertIn("error[H0507]", errors)
 
 
 if __name__ == "__main__":
