@@ -8,6 +8,7 @@
 #include "tools/heddle/npy.h"
 #include "tools/heddle/npz.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -42,7 +43,7 @@ static void prepare(std::string_view text) {
   const size_t split = text.find('\n');
   const std::string shape(split == std::string_view::npos ? std::string_view() : text.substr(split + 1));
   // Sizes of --shape are the user's own wish, however large: only their syntax is of interest here.
-  if (shape.find_first_of("0123456789") != std::string::npos && shape.size() > 16)
+  if (std::count_if(shape.begin(), shape.end(), [](char c) { return c >= '0' && c <= '9'; }) > 4)
     return;
   for (const auto &tensor :
        prepareInputs(entry, {std::string(text.substr(0, split))},
