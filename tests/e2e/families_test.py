@@ -16,9 +16,6 @@ import models
 BOUND = 1e-5
 # Shapes that depend on what kernels compute, by NonZero: the tokens with global attention, those of an expert.
 REFUSED = ("longformer", "switch-encoder")
-# Attention that isn't raised: the TorchScript exports of DeBERTa add scores that are gathered by position, those of
-# wav2vec2 leave the number of heads to a reshape's -1.
-UNRAISED = ("deberta-v2.ts", "wav2vec2.dynamo-eager23", "wav2vec2.dynamo-sdpa", "wav2vec2.ts")
 # Encoders whose kernels all compute something: what only moves data is index arithmetic there.
 ENCODERS = ("albert", "bert", "clip-vision", "dinov2", "distilbert", "modernbert", "mpnet", "nomic-like", "t5-encoder",
             "vit")
@@ -46,8 +43,7 @@ class FamiliesTest(case.ArtifactTestCase):
         self.assertEqual(compiled.returncode, 0, compiled.stderr)
         self.check_numbers(model, artifact)
         facts = json.loads(report.read_text())
-        if not name.startswith(UNRAISED):
-            self.assertEqual([entry for entry in facts["attention"] if not entry["raised"]], [])
+        self.assertEqual([entry for entry in facts["attention"] if not entry["raised"]], [])
         if name.startswith(ENCODERS):
             types = {node.name: node.op_type for node in onnx.load(model, load_external_data=False).graph.node}
             for kernel in facts["kernels"]:

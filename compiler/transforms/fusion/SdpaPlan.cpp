@@ -289,6 +289,20 @@ bool Planner::placeValue(SdpaPlan &plan, Element &output) {
   return true;
 }
 
+/// The only op that reads |tensor|'s elements; null where there are several. Its shape may be asked for by any number:
+/// exporters do so for the reshape that follows, and these questions go with it.
+static Operation *getOnlyReader(Value tensor) {
+  Operation *reader = nullptr;
+  for (Operation *user : tensor.getUsers()) {
+    if (isa<nn::ShapeOp>(user))
+      continue;
+    if (reader && reader != user)
+      return nullptr;
+    reader = user;
+  }
+  return reader;
+}
+
 /// Follows the output over the views that merge heads, as long as a permutation of attention's axes is left.
 bool Planner::placeOutput(SdpaPlan &plan, Element output) {
   while (true) {
@@ -299,11 +313,9 @@ bool Planner::placeOutput(SdpaPlan &plan, Element output) {
         plan.targetPlacement = *placement;
         plan.targetIndex = output.index;
       }
-    if (!output.tensor.hasOneUse())
-      break;
-    Operation *view = *output.tensor.getUsers().begin();
+    Operation *view = getOnlyReader(output.tensor);
     std::optional<TensorIndex> next;
-    if (view->getNumOperands() > 0 && view->getOperand(0) == output.tensor)
+    if (view && view->getNumOperands() > 0 && view->getOperand(0) == output.tensor)
       next = viewTarget(*plan.space, dims, view, output.index);
     if (!next)
       break;

@@ -49,8 +49,21 @@ static FailureOr<ShapeExpr> inferLeftOver(ShapeAnalyzer &analyzer, nn::ReshapeOp
   return quotient;
 }
 
-/// True if |extent| comes from a host input: it may turn out to be 0 or -1.
-static bool isFromInput(ShapeExpr extent) { return extent && !extent.getConstant() && !extent.isNonNegative(); }
+/// True if |expr| depends on an element of a host input.
+static bool readsInput(ShapeExpr expr) {
+  if (expr.getKind() == ShapeExprKind::InputValue)
+    return true;
+  if (expr.getKind() == ShapeExprKind::Constant || expr.getKind() == ShapeExprKind::Symbol)
+    return false;
+  if (expr.getKind() != ShapeExprKind::Sum)
+    return llvm::any_of(expr.getOperands(), readsInput);
+  return llvm::any_of(expr.getTerms(), [](const ShapeTerm &term) { return llvm::any_of(term.atoms, readsInput); });
+}
+
+/// True if the caller chooses |extent|, which then may turn out to be 0 or -1.
+static bool isFromInput(ShapeExpr extent) {
+  return extent && !extent.getConstant() && !extent.isNonNegative() && readsInput(extent);
+}
 
 /// Extents that the caller chooses when the program runs: a 0 copies, a -1 takes what is left, as selections.
 static LogicalResult inferRunTimeReshape(ShapeAnalyzer &analyzer, nn::ReshapeOp op, ShapeExpr total,

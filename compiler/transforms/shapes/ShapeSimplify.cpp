@@ -138,6 +138,28 @@ static Division divideTerms(ArrayRef<ShapeTerm> a, const ShapeTerm &divisor) {
   return result;
 }
 
+/// floordiv(floordiv(x, n) + c, m) == floordiv(x + c * n, n * m) for constants c and positive n, m; null where |a| and
+/// |b| aren't of that form.
+static ShapeExpr joinDivisions(ShapeContext &context, ShapeExpr a, ShapeExpr b) {
+  ShapeExpr inner;
+  int64_t added = 0, divisor, offset;
+  for (const ShapeTerm &term : a.getTerms()) {
+    if (term.atoms.empty())
+      added = term.coefficient;
+    else if (inner || term.coefficient != 1 || term.atoms.size() != 1)
+      return {};
+    else
+      inner = term.atoms.front();
+  }
+  std::optional<int64_t> outer = b.getConstant();
+  if (!inner || inner.getKind() != ShapeExprKind::FloorDiv || !outer || *outer < 1)
+    return {};
+  std::optional<int64_t> first = inner.getOperands()[1].getConstant();
+  if (!first || *first < 1 || llvm::MulOverflow(*first, *outer, divisor) || llvm::MulOverflow(added, *first, offset))
+    return {};
+  return context.floorDiv(context.add(inner.getOperands()[0], context.constant(offset)), context.constant(divisor));
+}
+
 ShapeExpr ShapeContext::floorDiv(ShapeExpr a, ShapeExpr b) {
   if (!a || !b || b.isConstant(0))
     return {};
@@ -169,11 +191,9 @@ ShapeExpr ShapeContext::floorDiv(ShapeExpr a, ShapeExpr b) {
                  floorDiv(impl->makeSum(std::move(division.remainder)), b));
   }
 
-  // 5. Successive divisions by constants are one.
-  int64_t divisor;
-  if (a.getKind() == ShapeExprKind::FloorDiv && b.getConstant())
-    if (auto inner = a.getOperands()[1].getConstant(); inner && !llvm::MulOverflow(*inner, *b.getConstant(), divisor))
-      return floorDiv(a.getOperands()[0], constant(divisor));
+  // 5. Successive divisions by constants are one, also where a constant is added between them: convolutions do so.
+  if (ShapeExpr quotient = joinDivisions(*this, a, b))
+    return quotient;
 
   // 6. What is less than the divisor gives 0.
   if (isProvablyNonNegative(a) && isProvablyLessEqual(add(a, constant(1)), b))

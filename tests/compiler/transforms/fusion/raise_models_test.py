@@ -25,12 +25,13 @@ BOTH = "position+tensor"
 FAMILIES = {
     "albert": (2, 4, 4, {"tensor"}), "bart": (6, 4, 4, {"tensor", "position", BOTH}),
     "bert": (2, 4, 4, {"tensor"}), "bert-classify": (2, 4, 4, {"tensor"}), "clip-text": (2, 4, 4, {BOTH}),
-    "clip-vision": (2, 4, 4, {"none"}), "distilbert": (2, 4, 4, {"tensor"}), "falcon": (2, 4, 1, {BOTH}),
+    "clip-vision": (2, 4, 4, {"none"}), "deberta-v2": (2, 4, 4, {"tensor"}), "dinov2": (2, 4, 4, {"none"}),
+    "distilbert": (2, 4, 4, {"tensor"}), "falcon": (2, 4, 1, {BOTH}),
     "gemma2": (2, 4, 2, {BOTH}), "gpt-neox": (2, 4, 4, {BOTH}), "gpt2": (2, 4, 4, {BOTH}), "llama": (2, 4, 2, {BOTH}),
     "mistral-window": (2, 4, 2, {BOTH}), "modernbert": (4, 4, 4, {"tensor", BOTH}), "mpnet": (2, 4, 4, {"tensor"}),
     "nomic-like-rope-bert": (2, 4, 4, {"tensor"}), "opt": (2, 4, 4, {BOTH}), "qwen2": (2, 4, 2, {BOTH}),
     "qwen3": (2, 4, 2, {BOTH}), "t5": (6, 4, 4, {"tensor", "position"}), "t5-encoder": (2, 4, 4, {"tensor"}),
-    "vit": (2, 4, 4, {"none"}), "whisper": (6, 4, 4, {"none", "tensor"}),
+    "vit": (2, 4, 4, {"none"}), "wav2vec2": (2, 4, 4, {"none"}), "whisper": (6, 4, 4, {"none", "tensor"}),
 }
 ENTRY = re.compile(r'\{heads = (\d+) : i64, kv_heads = (\d+) : i64, mask = "([^"]*)"')
 # An operator that has no importer yet; the driver names it.

@@ -74,6 +74,10 @@ TEST_F(ShapeExprTest, DivisionTakesWholeDivisorsOut) {
   EXPECT_EQ(context.floorDiv(odd, c(2)), sequence);
   EXPECT_EQ(context.mod(odd, c(2)), c(1));
   EXPECT_EQ(context.floorDiv(context.floorDiv(sequence, c(4)), c(2)), context.floorDiv(sequence, c(8)));
+  // Two convolutions one after the other: (((s - 10) / 5 + 1) - 3) / 2 + 1 == s / 10 - 1.
+  ShapeExpr first = context.add(context.floorDiv(context.sub(sequence, c(10)), c(5)), c(1));
+  EXPECT_EQ(context.add(context.floorDiv(context.sub(first, c(3)), c(2)), c(1)),
+            context.sub(context.floorDiv(sequence, c(10)), c(1)));
   EXPECT_EQ(context.floorDiv(context.mul(sequence, c(6)), c(4)), context.floorDiv(context.mul(sequence, c(3)), c(2)));
 }
 
