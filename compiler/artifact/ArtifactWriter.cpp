@@ -169,6 +169,34 @@ llvm::Error ArtifactWriter::commit(ArtifactFile &file) {
 // Entry point
 //===----------------------------------------------------------------------===//
 
+LogicalResult heddle::checkLimits(ModuleOp module, StringRef model, ErrorList &errors) {
+  auto exceeds = [&](const llvm::Twine &what, size_t count, size_t limit) {
+    if (count <= limit)
+      return success();
+    return errors.add({ErrorCode::H0518,
+                       ("model exceeds a limit: " + what + " " + llvm::Twine(count) + ", at most " +
+                        llvm::Twine(limit) + " are possible")
+                           .str(),
+                       ("in " + model).str(), "split the model"});
+  };
+  for (auto func : module.getOps<rt::FuncOp>()) {
+    size_t steps = 0;
+    for (auto dispatch : func.getOps<rt::DispatchOp>()) {
+      ++steps;
+      StringRef node = dispatch.getNodes().empty() ? "" : cast<StringAttr>(dispatch.getNodes()[0]).getValue();
+      size_t results = dispatch.getOutputs().size();
+      if (failed(exceeds("operands of the kernel of node '" + node + "':", dispatch.getInputs().size() + results,
+                         HEDDLE_MAX_BINDINGS)) ||
+          failed(exceeds("results of the kernel of node '" + node + "':", results, HEDDLE_MAX_RESULTS)))
+        return failure();
+    }
+    if (failed(exceeds("intermediate results:", llvm::range_size(func.getOps<rt::BufferOp>()), HEDDLE_MAX_BUFFERS)) ||
+        failed(exceeds("dispatches:", steps, HEDDLE_MAX_STEPS)))
+      return failure();
+  }
+  return success();
+}
+
 static LogicalResult addFileError(ErrorList &errors, StringRef path, llvm::Error error) {
   std::string help;
   StringRef folder = llvm::sys::path::parent_path(path);

@@ -30,6 +30,10 @@ struct ArtifactOptions {
   std::vector<std::pair<std::string, std::string>> options; ///< normalised, in the order to be shown
 };
 
+/// Refuses a program of rt.funcs that no runtime would take, whatever code it has: more buffers, steps or operands than
+/// heddle/artifact_format.h allows. |model| is the file's name for the errors.
+mlir::LogicalResult checkLimits(mlir::ModuleOp module, llvm::StringRef model, ErrorList &errors);
+
 /// Writes |module| (rt.constants, kernel.funcs, rt.funcs) with |images|, in the order of the module's rt.targets, to
 /// |path|.
 ///

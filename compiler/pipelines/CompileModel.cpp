@@ -136,6 +136,9 @@ LogicalResult ModelCompiler::runPhase(Phase phase) {
     break;
   case Phase::Outlining:
     result = runPipeline(buildOutliningPipeline);
+    // Now, and not once code has been generated for a program that nobody can load.
+    if (succeeded(result))
+      result = checkLimits(*out.module, llvm::sys::path::filename(options.modelPath), errors);
     break;
   case Phase::Tiling:
     result = selectTiles();

@@ -6,6 +6,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include <heddle/artifact_format.h>
+
 #include "runtime/core/checked_math.h"
 #include "runtime/core/element_type.h"
 #include "runtime/core/table_reader.h"
@@ -13,12 +15,6 @@
 namespace heddle::runtime {
 
 namespace {
-
-/// Planning compares buffers pairwise; models have some thousands.
-constexpr size_t max_buffer_count = 16384;
-constexpr size_t max_step_count = size_t(1) << 20;
-/// Results are compared with every operand.
-constexpr size_t max_binding_count = 256;
 
 /// Everything else has two operands, and select a third.
 bool has_no_operand(shape_opcode opcode) { return opcode == shape_opcode::constant; }
@@ -172,7 +168,7 @@ heddle_status_t table_reader::read_checks(const fb::Entry &entry, entry_table *o
 }
 
 heddle_status_t table_reader::read_buffers(const fb::Entry &entry, entry_table *out) {
-  if (count(entry.buffers()) > max_buffer_count)
+  if (count(entry.buffers()) > HEDDLE_MAX_BUFFERS)
     return damaged(format("entry '%s' has %zu buffers", out->name, count(entry.buffers())));
   for (size_t i = 0; i < count(entry.buffers()); ++i) {
     const fb::Buffer &buffer = *entry.buffers()->Get(i);
@@ -244,7 +240,8 @@ heddle_status_t table_reader::read_results(const fb::Dispatch &dispatch, const e
 
 heddle_status_t table_reader::read_dispatch_bindings(const fb::Dispatch &dispatch, size_t step,
                                                      const entry_table &entry, dispatch_step *out) {
-  if (count(dispatch.results()) > count(dispatch.bindings()) || count(dispatch.bindings()) > max_binding_count)
+  if (count(dispatch.results()) > count(dispatch.bindings()) || count(dispatch.bindings()) > HEDDLE_MAX_BINDINGS ||
+      count(dispatch.results()) > HEDDLE_MAX_RESULTS)
     return damaged(format("step %zu of entry '%s' has %zu operands and %zu results", step, entry.name,
                           count(dispatch.bindings()), count(dispatch.results())));
   // A kernel's outputs stand behind its inputs, one for each result.
@@ -331,7 +328,7 @@ heddle_status_t table_reader::read_copy(const fb::Copy &copy, size_t step, entry
 }
 
 heddle_status_t table_reader::read_steps(const fb::Entry &entry, entry_table *out) {
-  if (count(entry.steps()) > max_step_count)
+  if (count(entry.steps()) > HEDDLE_MAX_STEPS)
     return damaged(format("entry '%s' has %zu steps", out->name, count(entry.steps())));
   for (size_t i = 0; i < count(entry.steps()); ++i) {
     const fb::Step &step = *entry.steps()->Get(i);

@@ -125,6 +125,30 @@ class LargeGraphsTest(BoundsTestCase):
         np.testing.assert_allclose(actual["y998"], np.tanh(x), rtol=1e-5)
         np.testing.assert_allclose(actual["y999"], x @ w, rtol=1e-5)
 
+    def test_one_node_with_many_operands(self):
+        names = [f"x{i}" for i in range(600)]
+        feeds = {name: np.full((2, 3), i, np.float32) for i, name in enumerate(names)}
+        kinds = {"Concat": ([helper.make_node("Concat", names, ["y"], axis=1)], lambda: np.concatenate(
+                     list(feeds.values()), axis=1)),
+                 "Sum": ([helper.make_node("Sum", names, ["y"])], lambda: sum(feeds.values())),
+                 # What follows a row's kernel ends in it, with an operand each.
+                 "Softmax": ([helper.make_node("Softmax", ["x0"], ["s0"], axis=-1)] +
+                             [helper.make_node("Add", [f"s{i}", f"x{i + 1}"], [f"s{i + 1}" if i < 598 else "y"])
+                              for i in range(599)], lambda: sum(feeds.values()) + np.float32(1 / 3))}
+        for kind, (nodes, expected) in kinds.items():
+            inputs, artifact = [value(name, ["batch", 3]) for name in names], self.scratch / "operands.heddle"
+            command.compile_model(self.save(nodes, inputs, ["y"]), artifact)
+            with self.subTest(kind), heddle.Program(artifact, threads=1) as program:
+                np.testing.assert_allclose(program.run(feeds)["y"], expected(), rtol=1e-5)
+
+    def test_more_results_than_a_program_holds_are_refused(self):
+        names = ["x", *[f"t{i}" for i in range(20000)]]
+        nodes = [helper.make_node("MatMul", [names[i], "w"], [names[i + 1]]) for i in range(20000)]
+        model = self.save(nodes, [value("x", ["batch", 4])], names[-1:], {"w": np.eye(4, dtype=np.float32)})
+        run = command.attempt("compile", model, "-o", self.scratch / "many.heddle")
+        self.assertEqual(run.returncode, 5, run.stderr)
+        self.assertIn("intermediate results: 19999, at most 16384 are possible", run.stderr)
+
     def test_a_chain_of_views(self):
         names = ["x", *[f"t{i}" for i in range(NODES)]]
         kinds = [("Reshape", ["split"], {}), ("Transpose", [], {"perm": [0, 2, 1]}), ("Reshape", ["merge"], {})]

@@ -20,6 +20,13 @@
 /// Alignment in bytes of the FlatBuffer within the file.
 #define HEDDLE_PROGRAM_ALIGNMENT 64
 
+/// What a reader takes at most in one entry point: buffers, whose lives planning compares pairwise, and steps; and in
+/// one dispatch operands and results, which are compared with each other.
+#define HEDDLE_MAX_BUFFERS 16384
+#define HEDDLE_MAX_STEPS 1048576
+#define HEDDLE_MAX_BINDINGS 4096
+#define HEDDLE_MAX_RESULTS 256
+
 typedef struct heddle_artifact_header_t {
   char magic[8];                   ///< HEDDLE_ARTIFACT_MAGIC without its terminator
   uint32_t format_version;         ///< HEDDLE_ARTIFACT_FORMAT_VERSION
