@@ -50,10 +50,12 @@ def exports():
 
 
 class Oracle:
-    """onnxruntime on one model: the other engine's numbers."""
+    """onnxruntime on one model: the other engine's numbers, with |as_written| those of each node on its own."""
 
-    def __init__(self, model):
+    def __init__(self, model, as_written=False):
         options = onnxruntime.SessionOptions()
+        if as_written:
+            options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
         options.intra_op_num_threads = 1
         # Warnings about unused initialisers would drown the test's own output.
         options.log_severity_level = 3

@@ -283,6 +283,18 @@ static bool feedsSoftmaxesOnly(Value value, unsigned &budget) {
   });
 }
 
+/// True if |probabilities| meet a product as integers that stand for them.
+static bool areQuantised(Value probabilities) {
+  auto feeds = [](Value value, auto isWanted) { return llvm::any_of(value.getUsers(), isWanted); };
+  return feeds(probabilities, [&](Operation *quantize) {
+    return isa<nn::QuantizeLinearOp>(quantize) && feeds(quantize->getResult(0), [&](Operation *dequantize) {
+             return isa<nn::DequantizeLinearOp>(dequantize) && feeds(dequantize->getResult(0), [](Operation *product) {
+                      return Contraction::get(product).has_value();
+                    });
+           });
+  });
+}
+
 std::optional<SoftmaxPattern> heddle::attn::matchSoftmax(nn::SoftmaxOp softmax, std::string &reason) {
   SoftmaxPattern pattern;
   pattern.softmax = softmax;
@@ -293,13 +305,15 @@ std::optional<SoftmaxPattern> heddle::attn::matchSoftmax(nn::SoftmaxOp softmax, 
   pattern.isGuarded = findGuard(softmax.getOutput()) != nullptr;
   std::optional<Contraction> output = findOutputProduct(getProbabilities(pattern), pattern.weights);
 
-  // 1. Classifiers and routers end or begin here: nothing looks like attention.
-  if (paths.empty() || !output)
-    return std::nullopt;
   auto refuse = [&](StringRef why) {
     reason = why.str();
     return std::nullopt;
   };
+  // 1. Classifiers and routers end or begin here: nothing looks like attention.
+  if (!output && areQuantised(getProbabilities(pattern)))
+    return refuse("the probabilities are quantised, which takes the sum of all of them first");
+  if (paths.empty() || !output)
+    return std::nullopt;
   if (paths.size() > 1)
     return refuse("the scores are a sum of several products");
   if (static_cast<int64_t>(softmax.getAxis()) != rankOf(softmax.getInput()) - 1)
