@@ -236,9 +236,7 @@ LogicalResult ModelCompiler::writeIr(StringRef path) {
   std::string text;
   llvm::raw_string_ostream os(text);
   printIr(os);
-  if (path == "-")
-    path = "/dev/stdout";
-  else
+  if (path != "-")
     llvm::sys::fs::create_directories(llvm::sys::path::parent_path(path));
   if (llvm::Error error = writeTextFile(path, text))
     return errors.add(

@@ -22,8 +22,11 @@ static llvm::Error writeAll(int descriptor, llvm::StringRef text) {
   return llvm::Error::success();
 }
 
-/// Whether there is something at |path| that isn't a file.
+/// Whether there is something at |path| that isn't a file. What is linked from these folders may be one, but never one
+/// to be replaced: /dev/stdout leads to wherever the shell does.
 static bool isSpecial(llvm::StringRef path) {
+  if (path.starts_with("/dev/") || path.starts_with("/proc/"))
+    return true;
   llvm::sys::fs::file_status status;
   return !llvm::sys::fs::status(path, status) && !llvm::sys::fs::is_regular_file(status);
 }
@@ -37,6 +40,8 @@ llvm::Error heddle::checkReplaceable(llvm::StringRef path) {
 }
 
 llvm::Error heddle::writeTextFile(llvm::StringRef path, llvm::StringRef text) {
+  if (path == "-" || path == "/dev/stdout")
+    return writeAll(STDOUT_FILENO, text);
   if (isSpecial(path)) {
     int descriptor = -1;
     if (std::error_code code = llvm::sys::fs::openFileForWrite(path, descriptor, llvm::sys::fs::CD_OpenExisting))

@@ -14,7 +14,7 @@ namespace heddle {
 llvm::Error checkReplaceable(llvm::StringRef path);
 
 /// Puts |text| into the file |path| by way of a temporary file beside it; on an error an older file stays as it was. A
-/// device or a pipe ("/dev/stdout") is written as it is.
+/// device or a pipe is written as it is; "-" is standard output.
 llvm::Error writeTextFile(llvm::StringRef path, llvm::StringRef text);
 
 } // namespace heddle

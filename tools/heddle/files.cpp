@@ -5,6 +5,7 @@
 #include "tools/heddle/files.h"
 
 #include "tools/heddle/error.h"
+#include "tools/heddle/text.h"
 
 #include <cerrno>
 #include <cstdlib>
@@ -60,7 +61,8 @@ std::string readFile(const std::string &path) {
 OutputFile::OutputFile(std::string outputPath) : path(std::move(outputPath)), temporary(path + ".XXXXXX") {
   // Renaming would put a file in the place of a device or a pipe.
   struct stat old;
-  if (stat(path.c_str(), &old) == 0 && !S_ISREG(old.st_mode))
+  const bool isSystems = startsWith(path, "/dev/") || startsWith(path, "/proc/"); // /dev/stdout may lead to a file
+  if (stat(path.c_str(), &old) == 0 && (isSystems || !S_ISREG(old.st_mode)))
     failWith(S_ISDIR(old.st_mode) ? EISDIR : EEXIST);
   int descriptor = mkstemp(temporary.data());
   if (descriptor < 0)

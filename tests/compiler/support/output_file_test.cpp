@@ -67,6 +67,10 @@ TEST_F(OutputFileTest, SaysWhatStandsInTheWay) {
   ASSERT_EQ(mkfifo(at("pipe").c_str(), 0600), 0);
   EXPECT_EQ(toString(checkReplaceable(at("pipe"))), "it is no regular file");
   EXPECT_EQ(toString(checkReplaceable(at("nothing yet"))), "");
+  // Standard output may be a file: it is written to, and the link that leads there stays.
+  EXPECT_EQ(toString(checkReplaceable("/dev/stdout")), "it is no regular file");
+  EXPECT_EQ(toString(writeTextFile("/dev/stdout", "")), "");
+  EXPECT_TRUE(std::filesystem::is_symlink("/dev/stdout"));
   EXPECT_EQ(toString(writeTextFile("/dev/full", "text")), "No space left on device");
   EXPECT_EQ(toString(writeTextFile("/dev/null", "text")), "");
   EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
