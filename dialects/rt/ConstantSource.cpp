@@ -5,6 +5,6 @@
 #include "dialects/rt/ConstantSource.h"
 
 mlir::FailureOr<heddle::nn::ConstantData> heddle::rt::readSource(ConstantOp constant, mlir::Attribute source,
-                                                                mlir::RankedTensorType type) {
+                                                                 mlir::RankedTensorType type) {
   return nn::ConstantData::get(source, type, [&] { return constant.emitOpError(); });
 }

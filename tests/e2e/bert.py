@@ -97,7 +97,8 @@ class Bert:
         self.add("Identity", [x], "last_hidden_state")
         names = ("input_ids", "attention_mask", "token_type_ids")
         inputs = [helper.make_tensor_value_info(name, TensorProto.INT64, ["batch", "sequence"]) for name in names]
-        output = helper.make_tensor_value_info("last_hidden_state", TensorProto.FLOAT, ["batch", "sequence", self.width])
+        shape = ["batch", "sequence", self.width]
+        output = helper.make_tensor_value_info("last_hidden_state", TensorProto.FLOAT, shape)
         constants = [numpy_helper.from_array(value, name) for name, value in self.constants.items()]
         graph = helper.make_graph(self.nodes, "bert", inputs, [output], constants)
         return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)

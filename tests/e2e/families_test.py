@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Every export of every family gives its exporter's numbers for all its inputs, or is refused by name before any code
-is made. Attention is raised wherever a family has it in plain operators, and encoders have no kernel that only moves."""
+is made. All attention is raised, and encoders have no kernel that only moves data."""
 
 import json
 import unittest

@@ -83,9 +83,8 @@ private:
     bool hasElement = plan.nest.bounds[plan.vectorLoop].getConstant() == 1;
     SmallVector<Value> arguments;
     for (auto [number, input] : llvm::enumerate(op.getInputs()))
-      arguments.push_back(hasElement
-                              ? emitter.load(plan.bindings[number], plan.getInput(number), loops, scalar)
-                              : emitter.zero(cast<RankedTensorType>(input.getType()).getElementType()));
+      arguments.push_back(hasElement ? emitter.load(plan.bindings[number], plan.getInput(number), loops, scalar)
+                                     : emitter.zero(cast<RankedTensorType>(input.getType()).getElementType()));
     llvm::append_range(arguments, stats);
     auto values = RegionEmitter(emitter, loops, scalar).emit(op.getFinish(), arguments);
     if (failed(values)) {
