@@ -5,11 +5,10 @@
 #include "compiler/transforms/fusion/AttentionReport.h"
 #include "compiler/transforms/fusion/HeadWeights.h"
 #include "compiler/transforms/fusion/Passes.h"
+#include "compiler/transforms/fusion/Sweep.h"
 #include "dialects/attn/AttnOps.h"
 
-#include "mlir/Analysis/TopologicalSortUtils.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -52,11 +51,7 @@ struct FoldHeadsPass : impl::FoldHeadsPassBase<FoldHeadsPass> {
         dropZeroHeads(op);
         shareEqualHeads(op);
       }
-      Block &block = func.getBody().front();
-      sortTopologically(&block);
-      for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
-        if (isOpTriviallyDead(&op))
-          op.erase();
+      sweep(func.getBody().front());
     }
   }
 

@@ -5,9 +5,8 @@
 #include "compiler/transforms/fusion/AttentionReport.h"
 #include "compiler/transforms/fusion/HeadJoin.h"
 #include "compiler/transforms/fusion/Passes.h"
-#include "mlir/Analysis/TopologicalSortUtils.h"
+#include "compiler/transforms/fusion/Sweep.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -28,11 +27,7 @@ struct FuseHeadsPass : impl::FuseHeadsPassBase<FuseHeadsPass> {
         continue;
       for (ConcatOp concat : llvm::to_vector(func.getOps<ConcatOp>()))
         fuse(concat);
-      Block &block = func.getBody().front();
-      sortTopologically(&block);
-      for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
-        if (isOpTriviallyDead(&op))
-          op.erase();
+      sweep(func.getBody().front());
     }
   }
 

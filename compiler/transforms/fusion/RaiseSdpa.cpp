@@ -4,9 +4,8 @@
 
 #include "compiler/transforms/fusion/Passes.h"
 #include "compiler/transforms/fusion/SdpaBuilder.h"
+#include "compiler/transforms/fusion/Sweep.h"
 #include "dialects/nn/Locations.h"
-#include "mlir/Analysis/TopologicalSortUtils.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Debug.h"
 
@@ -109,11 +108,7 @@ void RaiseSdpaPass::raise(func::FuncOp func) {
     raise(softmax, dims);
 
   // Only now: the analysis knows values by their address. Probabilities may be read before the output is.
-  Block &block = func.getBody().front();
-  sortTopologically(&block);
-  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
-    if (isOpTriviallyDead(&op))
-      op.erase();
+  sweep(func.getBody().front());
 }
 
 void RaiseSdpaPass::raise(SoftmaxOp softmax, KnownDims &dims) {
