@@ -7,6 +7,7 @@
 // those of the activations.
 
 #include "compiler/transforms/fusion/Passes.h"
+#include "compiler/transforms/fusion/Sweep.h"
 #include "compiler/transforms/fusion/ValueMatch.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"

@@ -4,6 +4,7 @@
 
 #include "compiler/transforms/fusion/NormMatch.h"
 #include "compiler/transforms/fusion/Passes.h"
+#include "compiler/transforms/fusion/Sweep.h"
 #include "llvm/ADT/STLExtras.h"
 
 #define DEBUG_TYPE "nn-raise-norms"

@@ -10,9 +10,13 @@
 
 using namespace mlir;
 
-void heddle::nn::sweep(Block &block) {
-  sortTopologically(&block);
+void heddle::nn::eraseDeadOps(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
     if (isOpTriviallyDead(&op))
       op.erase();
+}
+
+void heddle::nn::sweep(Block &block) {
+  sortTopologically(&block);
+  eraseDeadOps(block);
 }

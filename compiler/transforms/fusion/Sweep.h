@@ -9,6 +9,9 @@
 
 namespace heddle::nn {
 
+/// Erases what |block| computes and nobody reads.
+void eraseDeadOps(mlir::Block &block);
+
 /// Puts the ops of |block| into an order in which each stands behind what it reads, and erases those that nothing
 /// reads.
 void sweep(mlir::Block &block);

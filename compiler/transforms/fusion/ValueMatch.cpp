@@ -5,7 +5,6 @@
 #include "compiler/transforms/fusion/ValueMatch.h"
 
 #include "compiler/transforms/fusion/ElementEmitter.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -99,12 +98,6 @@ void replaceOutput(Value output, Value replacement) {
   if (Attribute names = output.getDefiningOp()->getAttr(NnDialect::getOutputsAttrName()))
     replacement.getDefiningOp()->setAttr(NnDialect::getOutputsAttrName(), names);
   output.replaceAllUsesWith(replacement);
-}
-
-void eraseDeadOps(Block &block) {
-  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
-    if (isOpTriviallyDead(&op))
-      op.erase();
 }
 
 } // namespace heddle::nn

@@ -39,9 +39,6 @@ void noteRaised(mlir::ModuleOp module, llvm::ArrayRef<std::pair<llvm::StringRef,
 /// Puts |replacement| into the place of |output|, whose name in the model file it takes over.
 void replaceOutput(mlir::Value output, mlir::Value replacement);
 
-/// Erases what |block| computes and nobody reads.
-void eraseDeadOps(mlir::Block &block);
-
 } // namespace heddle::nn
 
 #endif // HEDDLE_COMPILER_TRANSFORMS_FUSION_VALUEMATCH_H
