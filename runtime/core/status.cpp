@@ -110,7 +110,7 @@ heddle_status_t damaged(const std::string &what) {
 heddle_status_t with_context(heddle_status_t status, const std::string &context) {
   if (!status || status == &out_of_memory_status || status->context.compare(0, context.size(), context) == 0)
     return status;
-  const heddle_status_t result = at_border([&] {
+  heddle_status_t result = at_border([&] {
     status->context = without_control_characters(context) + (status->context.empty() ? "" : ", ") + status->context;
     return status;
   });

@@ -143,12 +143,14 @@ TEST_F(EvaluatorTest, RefusesInputsThatDoNotFitByName) {
 }
 
 TEST_F(EvaluatorTest, RefusesAMissingEntryAndForeignOps) {
-  OwningOpRef<ModuleOp> module = parse("func.func @main() -> i32 { %c = arith.constant 1 : i32 return %c : i32 }");
+  OwningOpRef<ModuleOp> module =
+      parse("func.func @main(%x: tensor<1xf32>) -> tensor<1xf32> { %y = arith.negf %x : tensor<1xf32> "
+            "return %y : tensor<1xf32> }");
   ASSERT_TRUE(module);
   EXPECT_EQ(llvm::toString(Evaluator::create(*module, "other").takeError()),
             "expects a function 'other' in the module");
-  EXPECT_EQ(llvm::toString(Evaluator::create(*module)->run({}).takeError()),
-            "'arith.constant' op: expects an op of nn or attn; the reference evaluates no others");
+  EXPECT_EQ(llvm::toString(Evaluator::create(*module)->run({makeFloats({1}, {1})}).takeError()),
+            "'arith.negf' op: expects an op of nn or attn; the reference evaluates no others");
 }
 
 TEST_F(EvaluatorTest, RefusesADeclaredFunction) {
