@@ -8,6 +8,8 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
+#include <array>
+
 using namespace mlir;
 
 namespace heddle::cpu {
@@ -112,7 +114,8 @@ private:
   Value loadIndex(Value place) { return loadResult(1, place); }
 
   void storeRank(Value place, Value value, Value index) {
-    for (auto [result, stored] : llvm::enumerate(ArrayRef<Value>{value, index})) {
+    const std::array<Value, 2> pair{value, index};
+    for (auto [result, stored] : llvm::enumerate(pair)) {
       unsigned binding = plan.getResultBinding(result);
       emitter.storeScalar(stored, emitter.getBinding(binding), emitter.getElementType(binding), address(result, place));
     }
