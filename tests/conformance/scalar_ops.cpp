@@ -144,6 +144,8 @@ scalar evaluate_scalar(Operation *op, const std::vector<scalar> &x) {
   Type from = op->getNumOperands() ? op->getOperand(0).getType() : type;
   auto real = [](double value) { return scalar::of(value); };
   auto integer = [&](int64_t value) { return wrap(value, type); };
+  // Sums and products wrap around, which signed numbers of C++ may not.
+  auto bits = [](int64_t value) { return static_cast<uint64_t>(value); };
   using S = scalar;
   return llvm::TypeSwitch<Operation *, S>(op)
       .Case([&](arith::ConstantOp op) { return evaluate_constant(op); })
@@ -155,10 +157,10 @@ scalar evaluate_scalar(Operation *op, const std::vector<scalar> &x) {
       .Case([&](arith::NegFOp) { return real(-x[0].f); })
       .Case([&](arith::MaximumFOp) { return real(maximum(x[0].f, x[1].f)); })
       .Case([&](arith::MinimumFOp) { return real(minimum(x[0].f, x[1].f)); })
-      .Case([&](arith::AddIOp) { return integer(x[0].i + x[1].i); })
-      .Case([&](arith::SubIOp) { return integer(x[0].i - x[1].i); })
-      .Case([&](arith::MulIOp) { return integer(x[0].i * x[1].i); })
-      .Case([&](arith::DivSIOp) { return integer(x[1].i == -1 ? 0 - x[0].i : x[0].i / x[1].i); })
+      .Case([&](arith::AddIOp) { return integer(bits(x[0].i) + bits(x[1].i)); })
+      .Case([&](arith::SubIOp) { return integer(bits(x[0].i) - bits(x[1].i)); })
+      .Case([&](arith::MulIOp) { return integer(bits(x[0].i) * bits(x[1].i)); })
+      .Case([&](arith::DivSIOp) { return integer(x[1].i == -1 ? 0 - bits(x[0].i) : x[0].i / x[1].i); })
       .Case([&](arith::RemSIOp) { return integer(x[1].i == -1 ? 0 : x[0].i % x[1].i); })
       .Case([&](arith::DivUIOp) { return integer(as_unsigned(x[0].i, type) / as_unsigned(x[1].i, type)); })
       .Case([&](arith::RemUIOp) { return integer(as_unsigned(x[0].i, type) % as_unsigned(x[1].i, type)); })
