@@ -145,6 +145,18 @@ static bool allAtLeast(ArrayRef<int64_t> values, int64_t least) {
   return llvm::all_of(values, [&](int64_t value) { return value >= least && value < (int64_t(1) << 31); });
 }
 
+/// The attributes of a convolution of either direction over |spatial| dimensions.
+static LogicalResult checkWindows(OptionalLocation location, size_t spatial, ArrayRef<int64_t> strides,
+                                  ArrayRef<int64_t> dilations, ArrayRef<int64_t> pads) {
+  if (strides.size() != spatial || !allAtLeast(strides, 1))
+    return emitOptionalError(location, "expects ", spatial, " strides of at least 1");
+  if (dilations.size() != spatial || !allAtLeast(dilations, 1))
+    return emitOptionalError(location, "expects ", spatial, " dilations of at least 1");
+  if (pads.size() != 2 * spatial || !allAtLeast(pads, 0))
+    return emitOptionalError(location, "expects ", 2 * spatial, " pads of at least 0");
+  return success();
+}
+
 LogicalResult ConvOp::inferReturnTypes(MLIRContext *, OptionalLocation location, Adaptor adaptor,
                                        SmallVectorImpl<Type> &types) {
   if (failed(checkConv(location, adaptor)))
@@ -152,12 +164,8 @@ LogicalResult ConvOp::inferReturnTypes(MLIRContext *, OptionalLocation location,
   RankedTensorType input = getTensorType(adaptor.getInput()), weight = getTensorType(adaptor.getWeight());
   size_t spatial = input.getRank() - 2;
   ArrayRef<int64_t> strides = adaptor.getStrides(), dilations = adaptor.getDilations(), pads = adaptor.getPads();
-  if (strides.size() != spatial || !allAtLeast(strides, 1))
-    return emitOptionalError(location, "expects ", spatial, " strides of at least 1");
-  if (dilations.size() != spatial || !allAtLeast(dilations, 1))
-    return emitOptionalError(location, "expects ", spatial, " dilations of at least 1");
-  if (pads.size() != 2 * spatial || !allAtLeast(pads, 0))
-    return emitOptionalError(location, "expects ", 2 * spatial, " pads of at least 0");
+  if (failed(checkWindows(location, spatial, strides, dilations, pads)))
+    return failure();
   Extents shape{input.getDimSize(0), weight.getDimSize(0)};
   for (size_t i = 0; i < spatial; ++i) {
     int64_t extent = input.getDimSize(i + 2), kernel = weight.getDimSize(i + 2);
@@ -183,12 +191,8 @@ LogicalResult ConvTransposeOp::inferReturnTypes(MLIRContext *, OptionalLocation 
   size_t spatial = input.getRank() - 2;
   ArrayRef<int64_t> strides = adaptor.getStrides(), dilations = adaptor.getDilations(), pads = adaptor.getPads();
   ArrayRef<int64_t> extra = adaptor.getOutputPadding();
-  if (strides.size() != spatial || !allAtLeast(strides, 1))
-    return emitOptionalError(location, "expects ", spatial, " strides of at least 1");
-  if (dilations.size() != spatial || !allAtLeast(dilations, 1))
-    return emitOptionalError(location, "expects ", spatial, " dilations of at least 1");
-  if (pads.size() != 2 * spatial || !allAtLeast(pads, 0))
-    return emitOptionalError(location, "expects ", 2 * spatial, " pads of at least 0");
+  if (failed(checkWindows(location, spatial, strides, dilations, pads)))
+    return failure();
   if (extra.size() != spatial || !allAtLeast(extra, 0))
     return emitOptionalError(location, "expects ", spatial, " output paddings of at least 0");
   int64_t features = weight.getDimSize(1);

@@ -29,7 +29,9 @@ static Value makeInts(OpBuilder &builder, Location loc, ArrayRef<int64_t> values
 /// (..., heads, size). The dimensions before may be grouped in any way.
 static bool partsHeads(RankedTensorType whole, RankedTensorType parted) {
   int64_t rank = parted.getRank();
-  return rank >= 2 && whole.getRank() >= 1 && !parted.isDynamicDim(rank - 1) && !parted.isDynamicDim(rank - 2) &&
+  // Heads without channels have no weights to look at.
+  return rank >= 2 && whole.getRank() >= 1 && whole.getShape().back() > 0 && !parted.isDynamicDim(rank - 1) &&
+         !parted.isDynamicDim(rank - 2) &&
          whole.getShape().back() == parted.getDimSize(rank - 1) * parted.getDimSize(rank - 2);
 }
 
@@ -111,13 +113,16 @@ float HeadWeights::at(int64_t line, int64_t i) const {
   return value;
 }
 
+int64_t HeadWeights::getDepth() const {
+  return weight.getType().getDimSize(isBehind == projection.isTransposed ? 0 : 1);
+}
+
 bool HeadWeights::isZero(int64_t head) const {
-  int64_t depth = weight.getNumElements() / weight.getType().getDimSize(isBehind == projection.isTransposed ? 1 : 0);
   for (int64_t i = 0; i < headSize; ++i) {
     int64_t line = begin + head * headSize + i;
     if (bias && bias->getDouble(line) != 0)
       return false;
-    for (int64_t k = 0; k < depth; ++k)
+    for (int64_t k = 0; k < getDepth(); ++k)
       if (at(line, k) != 0)
         return false;
   }
@@ -125,12 +130,11 @@ bool HeadWeights::isZero(int64_t head) const {
 }
 
 bool HeadWeights::areEqual(int64_t a, int64_t b) const {
-  int64_t depth = weight.getNumElements() / weight.getType().getDimSize(isBehind == projection.isTransposed ? 1 : 0);
   for (int64_t i = 0; i < headSize; ++i) {
     int64_t left = begin + a * headSize + i, right = begin + b * headSize + i;
     if (bias && bias->getDouble(left) != bias->getDouble(right))
       return false;
-    for (int64_t k = 0; k < depth; ++k)
+    for (int64_t k = 0; k < getDepth(); ++k)
       if (at(left, k) != at(right, k))
         return false;
   }

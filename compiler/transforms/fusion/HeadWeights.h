@@ -35,6 +35,8 @@ private:
   static std::optional<HeadWeights> create(const Projection &projection, bool isBehind);
   void setHeads(ReshapeOp op, mlir::RankedTensorType type);
   mlir::Value reshapeAs(mlir::OpBuilder &builder, mlir::Value tensor, llvm::ArrayRef<int64_t> last) const;
+  /// Weights that each row (before: column) has.
+  int64_t getDepth() const;
   /// Element |i| of row (before: column) |line| of the weight.
   float at(int64_t line, int64_t i) const;
   mlir::Value pick(mlir::OpBuilder &builder, mlir::Value tensor, int64_t axis, llvm::ArrayRef<int64_t> heads) const;

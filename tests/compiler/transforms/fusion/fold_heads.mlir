@@ -70,3 +70,24 @@ func.func @stays(%x: tensor<?x?x4xf32>) -> tensor<?x?x2x2xf32> {
     : tensor<?x?x2x2xf32>, tensor<?x?x2x2xf32>, tensor<?x?x2x2xf32> -> tensor<?x?x2x2xf32>
   return %y : tensor<?x?x2x2xf32>
 }
+
+// -----
+
+// Heads without channels have no weights: nothing to compare.
+// CHECK-LABEL: func.func @heads_without_channels
+// CHECK: attn.sdpa {{.*}} {kv_num_heads = 2 : i64, q_num_heads = 2 : i64
+func.func @heads_without_channels(%x: tensor<?x?x4xf32>) -> tensor<?x?x2x0xf32> {
+  %w = nn.constant dense<> : tensor<4x0xf32>
+  %heads = nn.constant dense<[0, 0, 2, 0]> : tensor<4xi64>
+  %s = nn.shape %x {start = 0 : i64, end = 2 : i64} : (tensor<?x?x4xf32>) -> tensor<2xi64>
+  %t = nn.constant dense<[2, 0]> : tensor<2xi64>
+  %shape = nn.concat %s, %t {axis = 0 : i64} : (tensor<2xi64>, tensor<2xi64>) -> tensor<4xi64>
+  %qx = nn.matmul %x, %w : (tensor<?x?x4xf32>, tensor<4x0xf32>) -> tensor<?x?x0xf32>
+  %kx = nn.matmul %x, %w : (tensor<?x?x4xf32>, tensor<4x0xf32>) -> tensor<?x?x0xf32>
+  %vx = nn.matmul %x, %w : (tensor<?x?x4xf32>, tensor<4x0xf32>) -> tensor<?x?x0xf32>
+  %q = nn.reshape %qx, %shape {allowzero} : (tensor<?x?x0xf32>, tensor<4xi64>) -> tensor<?x?x2x0xf32>
+  %k = nn.reshape %kx, %shape {allowzero} : (tensor<?x?x0xf32>, tensor<4xi64>) -> tensor<?x?x2x0xf32>
+  %v = nn.reshape %vx, %shape {allowzero} : (tensor<?x?x0xf32>, tensor<4xi64>) -> tensor<?x?x2x0xf32>
+  %y = attn.sdpa %q, %k, %v {q_num_heads = 2 : i64, kv_num_heads = 2 : i64, scale = 0.25 : f32} : tensor<?x?x2x0xf32>, tensor<?x?x2x0xf32>, tensor<?x?x2x0xf32> -> tensor<?x?x2x0xf32>
+  return %y : tensor<?x?x2x0xf32>
+}
