@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Why it is built this way (the measurements are in cpu-codegen.md, section 8): static halves with pure spinning fall
-// to a third of the peak when another process takes one of the cores; chunks from a counter and yielding in the wait
-// keep most of it. A sleeping worker costs 22-48 us to wake, a spinning one 0.14 us.
+// Why it is built this way: static halves with pure spinning fall to a third of the peak when another process takes one
+// of the cores; taking from the others' shares keeps most of it. A sleeping worker costs 22-48 us to wake, a spinning
+// one 0.14 us.
 
 #include "runtime/core/thread_pool.h"
 
+#include <algorithm>
 #include <chrono>
 #include <climits>
 #include <csignal>
@@ -55,7 +56,13 @@ template <typename Ready> bool poll(Ready ready, std::chrono::microseconds limit
   return ready();
 }
 
-uint32_t remaining(uint64_t ticket) { return static_cast<uint32_t>(ticket); }
+uint64_t pack(uint32_t begin, uint32_t end) { return uint64_t(end) << 32 | begin; }
+
+/// A quarter of what is left of a share at a time: the first ranges are long, for data that stream, and the last ones
+/// short, so that threads end together.
+constexpr uint32_t range_divisor = 4;
+/// Ranges of a region that the calling thread does alone: between them a run may be cancelled.
+constexpr uint32_t lone_ranges = 8;
 
 void futex_wait(std::atomic<uint32_t> &word, uint32_t expected) {
   syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, expected, nullptr, nullptr, 0);
@@ -68,6 +75,9 @@ void futex_wake(std::atomic<uint32_t> &word, int count) {
 } // namespace
 
 heddle_status_t thread_pool::start(unsigned thread_count) {
+  // Before the first worker, which reads both.
+  thread_count_ = thread_count;
+  shares_ = std::make_unique<share[]>(thread_count);
   starts_.resize(thread_count);
   threads_.reserve(thread_count);
   // Signals are the application's: workers block them all, so that handlers run on threads it knows.
@@ -104,25 +114,46 @@ void *thread_pool::worker_main(void *start) {
   std::snprintf(name, sizeof(name), "heddle-%u", index);
   pthread_setname_np(pthread_self(), name);
   for (;;) {
-    // Read before taking chunks: a region that starts meanwhile then changes the word, and the wait ends at once.
+    // Read before taking units: a region that starts meanwhile then changes the word, and the wait ends at once.
     uint32_t seen = pool->wake_word_.load(std::memory_order_acquire);
     if (pool->stop_.load(std::memory_order_acquire))
       return nullptr;
-    pool->take_chunks(index);
+    if (const uint32_t finished = pool->take_ranges(index))
+      pool->done_.fetch_add(finished, std::memory_order_release);
     pool->wait_for_region(seen);
   }
 }
 
-void thread_pool::take_chunks(unsigned worker) {
-  uint64_t ticket = tickets_.load(std::memory_order_acquire);
-  while (remaining(ticket) != 0) {
-    if (!tickets_.compare_exchange_weak(ticket, ticket - 1, std::memory_order_acq_rel, std::memory_order_acquire))
+bool thread_pool::take(share &from, bool is_own, uint32_t *begin, uint32_t *end) {
+  uint64_t word = from.units.load(std::memory_order_acquire);
+  for (;;) {
+    const auto first = static_cast<uint32_t>(word);
+    const auto last = static_cast<uint32_t>(word >> 32);
+    if (first >= last)
+      return false;
+    const uint32_t count = (last - first - 1) / range_divisor + 1;
+    // The owner takes from the front and the others from the back, so that both keep to neighbouring units.
+    const uint64_t rest = is_own ? pack(first + count, last) : pack(first, last - count);
+    if (!from.units.compare_exchange_weak(word, rest, std::memory_order_acq_rel, std::memory_order_acquire))
       continue;
-    // The region can't end before this chunk is done, so its fields are stable from here on.
-    fn_(context_, worker, chunk_count_ - remaining(ticket));
-    done_.fetch_add(1, std::memory_order_release);
-    ticket = tickets_.load(std::memory_order_acquire);
+    *begin = is_own ? first : last - count;
+    *end = *begin + count;
+    return true;
   }
+}
+
+uint32_t thread_pool::take_ranges(unsigned worker) {
+  uint32_t finished = 0;
+  for (unsigned i = 0; i < thread_count_; ++i) {
+    uint32_t begin = 0;
+    uint32_t end = 0;
+    // The region can't end before these units are done, so its fields are stable once they are taken.
+    while (take(shares_[(worker + i) % thread_count_], i == 0, &begin, &end)) {
+      fn_(context_, worker, begin, end);
+      finished += end - begin;
+    }
+  }
+  return finished;
 }
 
 void thread_pool::wait_for_region(uint32_t seen) {
@@ -136,27 +167,31 @@ void thread_pool::wait_for_region(uint32_t seen) {
   sleepers_.fetch_sub(1, std::memory_order_relaxed);
 }
 
-void thread_pool::run(uint32_t chunk_count, chunk_fn_t fn, void *context) {
-  if (chunk_count <= 1 || threads_.empty() || busy_.exchange(true, std::memory_order_acquire)) {
-    for (uint32_t chunk = 0; chunk < chunk_count; ++chunk)
-      fn(context, 0, chunk);
+void thread_pool::run(uint32_t unit_count, range_fn_t fn, void *context) {
+  if (unit_count <= 1 || thread_count_ == 1 || busy_.exchange(true, std::memory_order_acquire)) {
+    const uint32_t step = unit_count / lone_ranges + 1;
+    for (uint32_t begin = 0; begin < unit_count; begin += std::min(step, unit_count - begin))
+      fn(context, 0, begin, begin + std::min(step, unit_count - begin));
     return;
   }
   fn_ = fn;
   context_ = context;
-  chunk_count_ = chunk_count;
   done_.store(0, std::memory_order_relaxed);
-  const uint64_t region = (tickets_.load(std::memory_order_relaxed) >> 32) + 1;
-  tickets_.store(region << 32 | chunk_count, std::memory_order_release);
+  // No more shares than units, and each of equal length but for one.
+  const unsigned sharers = std::min(thread_count_, unit_count);
+  auto border = [&](unsigned i) { return static_cast<uint32_t>(uint64_t(unit_count) * i / sharers); };
+  for (unsigned i = 0; i < sharers; ++i)
+    shares_[i].units.store(pack(border(i), border(i + 1)), std::memory_order_release);
   wake_word_.fetch_add(1, std::memory_order_seq_cst);
   if (uint32_t sleepers = sleepers_.load(std::memory_order_seq_cst))
-    futex_wake(wake_word_, static_cast<int>(sleepers < chunk_count ? sleepers : chunk_count - 1));
+    futex_wake(wake_word_, static_cast<int>(std::min(sleepers, sharers - 1)));
 
-  take_chunks(0);
-  // What is left are chunks that workers hold, a fraction of the region each.
-  auto all_done = [&] { return done_.load(std::memory_order_acquire) == chunk_count; };
-  if (!poll(all_done, spin_time, /*yield=*/false))
-    while (!all_done())
+  const uint32_t left_to_workers = unit_count - take_ranges(0);
+  // What they still hold are ranges, a small part of the region each. Yielding rather than sleeping: the system brings
+  // a worker that has lost its core over to a sleeping caller's only after milliseconds.
+  auto is_done = [&] { return done_.load(std::memory_order_acquire) == left_to_workers; };
+  if (!poll(is_done, spin_time, /*yield=*/false))
+    while (!is_done())
       sched_yield();
   busy_.store(false, std::memory_order_release);
 }

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The thread pool: hands the chunks of one parallel region at a time to the calling thread and its workers.
+// The thread pool: hands the units of one parallel region at a time to the calling thread and its workers.
 //
-// A region costs well under 2 us while the workers spin between regions, which they do for a bounded time only. Chunks
-// come from one counter, so a worker that the system has taken off its core delays nobody but the chunk it holds.
+// A region costs well under 2 us while the workers spin between regions, which they do for a bounded time only. Each
+// thread has a share of the units and takes ranges of it that grow smaller; when its own share is empty it takes from
+// the others'. So a thread finds in its cache what it wrote in the last region, and a worker that the system has taken
+// off its core delays nobody but the range it holds.
 
 #pragma once
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include <pthread.h>
@@ -20,8 +23,8 @@ namespace heddle::runtime {
 /// Threads: run() may be called by any number of threads at a time; one of them gets the workers.
 class thread_pool {
 public:
-  /// |worker| is 0 for the calling thread and below thread_count() for the others.
-  using chunk_fn_t = void (*)(void *context, unsigned worker, uint32_t chunk);
+  /// Does the units begin <= i < end. |worker| is 0 for the calling thread and below thread_count() for the others.
+  using range_fn_t = void (*)(void *context, unsigned worker, uint32_t begin, uint32_t end);
 
   thread_pool() = default;
   thread_pool(const thread_pool &) = delete;
@@ -32,11 +35,11 @@ public:
   /// Starts |thread_count| - 1 workers; call once. On failure those that started are left to the destructor.
   heddle_status_t start(unsigned thread_count);
 
-  unsigned thread_count() const { return static_cast<unsigned>(threads_.size()) + 1; }
+  unsigned thread_count() const { return thread_count_; }
 
-  /// Calls |fn| once for each chunk 0 <= chunk < |chunk_count| and returns when all calls have returned. If the workers
-  /// serve another run(), the calling thread does all chunks itself.
-  void run(uint32_t chunk_count, chunk_fn_t fn, void *context);
+  /// Has |fn| do each unit 0 <= unit < |unit_count| once, in ranges, and returns when all calls have returned. If the
+  /// workers serve another run(), the calling thread does all units itself.
+  void run(uint32_t unit_count, range_fn_t fn, void *context);
 
 private:
   struct worker_start {
@@ -44,24 +47,32 @@ private:
     unsigned index;
   };
 
+  /// The units of one thread that nobody has taken yet: the first in the lower half, the end in the upper. The word is
+  /// all there is to know, so an exchange that a late taker completes in a later region takes units of that region.
+  /// Apart by two cache lines, which adjacent-line prefetchers fetch together.
+  struct alignas(128) share {
+    std::atomic<uint64_t> units{0};
+  };
+
   static void *worker_main(void *start);
-  void take_chunks(unsigned worker);
+  static bool take(share &from, bool is_own, uint32_t *begin, uint32_t *end);
+  /// Returns how many units it did.
+  uint32_t take_ranges(unsigned worker);
   void wait_for_region(uint32_t seen);
 
-  // Written by the caller of run() while no chunk is left, read only by who has taken a chunk of it: never a race.
-  chunk_fn_t fn_ = nullptr;
+  // Written by the caller of run() while no unit is left, read only by who has taken a unit of it: never a race.
+  range_fn_t fn_ = nullptr;
   void *context_ = nullptr;
-  uint32_t chunk_count_ = 0;
 
-  /// Region number in the upper half, chunks not yet taken in the lower. The number makes a taker that woke late fail
-  /// its exchange instead of taking a chunk by the count it remembers from an earlier region.
-  alignas(64) std::atomic<uint64_t> tickets_{0};
-  alignas(64) std::atomic<uint32_t> done_{0};
+  unsigned thread_count_ = 1;
+  std::unique_ptr<share[]> shares_; ///< one per thread
+  /// Units of the region that workers have done.
+  alignas(128) std::atomic<uint32_t> done_{0};
   /// Counts regions; what idle workers watch and sleep on.
-  alignas(64) std::atomic<uint32_t> wake_word_{0};
+  alignas(128) std::atomic<uint32_t> wake_word_{0};
   std::atomic<uint32_t> sleepers_{0};
   std::atomic<bool> stop_{false};
-  alignas(64) std::atomic<bool> busy_{false};
+  alignas(128) std::atomic<bool> busy_{false};
 
   std::vector<pthread_t> threads_;
   std::vector<worker_start> starts_;

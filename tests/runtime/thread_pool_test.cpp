@@ -24,39 +24,44 @@ struct tally {
   std::vector<std::atomic<int>> calls;
   std::atomic<unsigned> highest_worker{0};
 
-  explicit tally(size_t chunks) : calls(chunks) {}
+  explicit tally(size_t units) : calls(units) {}
 };
 
-void count_call(void *context, unsigned worker, uint32_t chunk) {
+void count_call(void *context, unsigned worker, uint32_t begin, uint32_t end) {
   auto &counts = *static_cast<tally *>(context);
-  counts.calls[chunk].fetch_add(1, std::memory_order_relaxed);
+  for (uint32_t unit = begin; unit < end; ++unit)
+    counts.calls[unit].fetch_add(1, std::memory_order_relaxed);
   unsigned highest = counts.highest_worker.load(std::memory_order_relaxed);
   while (worker > highest && !counts.highest_worker.compare_exchange_weak(highest, worker))
     ;
 }
 
-TEST(ThreadPool, RunsEachChunkOnce) {
+TEST(ThreadPool, RunsEachUnitOnce) {
   for (unsigned threads : {1, 2, 5}) {
     const thread_pool pool = make_pool(threads);
     EXPECT_EQ(pool.thread_count(), threads);
-    for (uint32_t chunks : {0, 1, 2, 3, 17, 1000}) {
-      tally counts(chunks);
+    for (uint32_t units : {0, 1, 2, 3, 4, 5, 17, 1000}) {
+      tally counts(units);
       for (int round = 1; round <= 20; ++round) {
-        pool.get()->pool.run(chunks, count_call, &counts);
-        for (uint32_t i = 0; i < chunks; ++i)
-          ASSERT_EQ(counts.calls[i].load(), round) << "chunk " << i << " of " << chunks;
+        pool.get()->pool.run(units, count_call, &counts);
+        for (uint32_t i = 0; i < units; ++i)
+          ASSERT_EQ(counts.calls[i].load(), round) << "unit " << i << " of " << units;
       }
       EXPECT_LT(counts.highest_worker.load(), threads);
     }
   }
 }
 
-TEST(ThreadPool, WhatChunksWroteIsVisibleAfterwards) {
+TEST(ThreadPool, WhatUnitsWroteIsVisibleAfterwards) {
   const thread_pool pool = make_pool(3);
   std::vector<int> plain(64);
   for (int round = 1; round <= 2000; ++round) {
     pool.get()->pool.run(
-        64, [](void *context, unsigned, uint32_t chunk) { ++(*static_cast<std::vector<int> *>(context))[chunk]; },
+        64,
+        [](void *context, unsigned, uint32_t begin, uint32_t end) {
+          for (uint32_t unit = begin; unit < end; ++unit)
+            ++(*static_cast<std::vector<int> *>(context))[unit];
+        },
         &plain);
     ASSERT_EQ(std::count(plain.begin(), plain.end(), round), 64);
   }
@@ -86,10 +91,10 @@ TEST(ThreadPool, WakesWorkersThatSleep) {
   for (int round = 0; round < 3; ++round) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20)); // long past the spinning
     both.arrived = 0;
-    // Each chunk waits for the other, so a worker must come.
+    // Each unit waits for the other, so a worker must come.
     pool.get()->pool.run(
         2,
-        [](void *context, unsigned, uint32_t) {
+        [](void *context, unsigned, uint32_t, uint32_t) {
           auto &both = *static_cast<shared *>(context);
           both.arrived.fetch_add(1);
           while (both.arrived.load() < 2)
@@ -98,6 +103,67 @@ TEST(ThreadPool, WakesWorkersThatSleep) {
         &both);
     EXPECT_EQ(both.arrived.load(), 2);
   }
+}
+
+TEST(ThreadPool, EachThreadTakesItsOwnShareFirst) {
+  constexpr unsigned threads = 4;
+  const thread_pool pool = make_pool(threads);
+  struct shared {
+    std::atomic<unsigned> arrived{0};
+    unsigned worker[threads] = {};
+  } all;
+  for (int round = 0; round < 20; ++round) {
+    all.arrived = 0;
+    // Each unit waits for the others, so that each thread gets one; which one is what is asked here.
+    pool.get()->pool.run(
+        threads,
+        [](void *context, unsigned worker, uint32_t begin, uint32_t) {
+          auto &all = *static_cast<shared *>(context);
+          all.worker[begin] = worker;
+          all.arrived.fetch_add(1);
+          while (all.arrived.load() < threads)
+            std::this_thread::yield();
+        },
+        &all);
+    for (unsigned i = 0; i < threads; ++i)
+      ASSERT_EQ(all.worker[i], i);
+  }
+}
+
+TEST(ThreadPool, TheOthersDoTheShareOfAThreadThatIsHeldUp) {
+  constexpr uint32_t units = 200;
+  const thread_pool pool = make_pool(2);
+  struct shared {
+    std::atomic<uint32_t> done{0};
+  } all;
+  // Whoever takes the first unit of the second share ends only when all units outside that range are done.
+  pool.get()->pool.run(
+      units,
+      [](void *context, unsigned, uint32_t begin, uint32_t end) {
+        auto &all = *static_cast<shared *>(context);
+        if (begin <= units / 2 && units / 2 < end)
+          while (all.done.load() < units - (end - begin))
+            std::this_thread::yield();
+        all.done.fetch_add(end - begin);
+      },
+      &all);
+  EXPECT_EQ(all.done.load(), units);
+}
+
+TEST(ThreadPool, AloneItStillWorksInRanges) {
+  const thread_pool pool = make_pool(1);
+  std::vector<uint32_t> ends;
+  pool.get()->pool.run(
+      1000,
+      [](void *context, unsigned worker, uint32_t begin, uint32_t end) {
+        auto &ends = *static_cast<std::vector<uint32_t> *>(context);
+        EXPECT_EQ(worker, 0u);
+        EXPECT_EQ(begin, ends.empty() ? 0 : ends.back());
+        ends.push_back(end);
+      },
+      &ends);
+  EXPECT_GT(ends.size(), 1u) << "a run can't be cancelled within a range";
+  EXPECT_EQ(ends.back(), 1000u);
 }
 
 double process_cpu_seconds() {
@@ -116,21 +182,23 @@ TEST(ThreadPool, IsIdleWhenNothingIsToBeDone) {
   EXPECT_LT(process_cpu_seconds() - before, 0.05);
 }
 
-TEST(ThreadPool, ManyShortDispatchesRunEveryChunk) {
+TEST(ThreadPool, ManyShortDispatchesRunEveryUnit) {
   const thread_pool pool = make_pool(2);
-  std::atomic<int64_t> chunks{0};
-  auto count = [](void *user, unsigned, uint32_t) { static_cast<std::atomic<int64_t> *>(user)->fetch_add(1); };
+  std::atomic<int64_t> units{0};
+  auto count = [](void *user, unsigned, uint32_t begin, uint32_t end) {
+    static_cast<std::atomic<int64_t> *>(user)->fetch_add(end - begin);
+  };
   // The best of many short series: on a machine that others use, only the best says what the pool costs. It is
   // recorded, not asserted.
   auto best = std::chrono::nanoseconds::max();
   for (int series = 0; series < 200; ++series) {
     const auto begin = std::chrono::steady_clock::now();
     for (int i = 0; i < 100; ++i)
-      pool.get()->pool.run(16, count, &chunks);
+      pool.get()->pool.run(16, count, &units);
     best = std::min(best, std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin) / 100);
   }
   RecordProperty("nanoseconds_per_dispatch", static_cast<int>(best.count()));
-  EXPECT_EQ(chunks.load(), 200 * 100 * 16);
+  EXPECT_EQ(units.load(), 200 * 100 * 16);
 }
 
 TEST(ThreadPool, CountIsChecked) {

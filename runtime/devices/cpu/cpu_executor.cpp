@@ -18,9 +18,8 @@ namespace heddle::runtime::cpu {
 
 namespace {
 
-/// Chunks per thread: so many that a thread which loses its core for a while leaves little undone, so few that taking
-/// them costs nothing.
-constexpr int64_t chunks_per_thread = 8;
+/// More units than any thread pool needs to share out fairly; the pool counts them in 32 bits.
+constexpr int64_t max_units = int64_t(1) << 24;
 
 } // namespace
 
@@ -57,36 +56,36 @@ void *cpu_executor::address(const run_request &request, const binding_table &bin
   return nullptr;
 }
 
-void cpu_executor::run_chunk(void *context, unsigned worker, uint32_t chunk) {
+void cpu_executor::run_range(void *context, unsigned worker, uint32_t begin, uint32_t end) {
   const region &region = *static_cast<const cpu_executor::region *>(context);
   cpu_executor &executor = *region.executor;
-  // Only chunks behind a failing one are left out, so that the failure reported is the same in each run.
-  if (chunk > executor.failed_chunk_.load(std::memory_order_relaxed) || executor.is_cancelled())
+  // Only ranges behind a failing one are left out, so that the failure reported, that of the first failing item, is the
+  // same in each run.
+  if (begin > executor.failed_unit_.load(std::memory_order_relaxed) || executor.is_cancelled())
     return;
-  const int64_t begin = chunk * region.chunk_items;
-  const int64_t end = std::min(region.items, begin + region.chunk_items);
   heddle_error_record_t record = {};
   const heddle_dispatch_t dispatch = {executor.bindings_.data(), region.sizes, &record};
   const default_float_environment environment;
-  const int32_t code =
-      region.kernel(&dispatch, begin, end, executor.scratch_.data() + worker * executor.scratch_stride_);
+  const int64_t last = end == region.units ? region.items : end * region.unit_items;
+  const int32_t code = region.kernel(&dispatch, begin * region.unit_items, last,
+                                     executor.scratch_.data() + worker * executor.scratch_stride_);
   if (code != HEDDLE_KERNEL_OK)
-    executor.record_failure(worker, chunk, code, record);
+    executor.record_failure(worker, begin, code, record);
 }
 
-void cpu_executor::record_failure(unsigned worker, uint32_t chunk, int32_t code, const heddle_error_record_t &record) {
+void cpu_executor::record_failure(unsigned worker, uint32_t unit, int32_t code, const heddle_error_record_t &record) {
   thread_error &error = errors_[worker];
-  if (error.code == HEDDLE_KERNEL_OK || chunk < error.chunk)
-    error = {record, chunk, code};
-  uint32_t lowest = failed_chunk_.load(std::memory_order_relaxed);
-  while (chunk < lowest && !failed_chunk_.compare_exchange_weak(lowest, chunk, std::memory_order_relaxed))
+  if (error.code == HEDDLE_KERNEL_OK || unit < error.unit)
+    error = {record, unit, code};
+  uint32_t lowest = failed_unit_.load(std::memory_order_relaxed);
+  while (unit < lowest && !failed_unit_.compare_exchange_weak(lowest, unit, std::memory_order_relaxed))
     ;
 }
 
 heddle_status_t cpu_executor::failure(const dispatch_step &dispatch) const {
   const thread_error *first = nullptr;
   for (const thread_error &error : errors_)
-    if (error.code != HEDDLE_KERNEL_OK && (!first || error.chunk < first->chunk))
+    if (error.code != HEDDLE_KERNEL_OK && (!first || error.unit < first->unit))
       first = &error;
   if (!first)
     return nullptr;
@@ -101,15 +100,12 @@ heddle_status_t cpu_executor::step(const run_request &request, const dispatch_st
   for (const binding_table &binding : dispatch.bindings)
     bindings_.push_back(address(request, binding));
   if (planned.items != 0) {
-    // Never below the grain, so that a small dispatch is one chunk, which the pool runs on this thread without waking
-    // any.
-    const int64_t threads = program_.pool().thread_count();
-    const int64_t share = (planned.items - 1) / (threads * chunks_per_thread) + 1;
-    region region = {this, program_.kernel(dispatch.kernel), plan.sizes.data() + planned.sizes, planned.items,
-                     std::max(planned.grain, share)};
-    // At most threads * chunks_per_thread.
-    const int64_t chunks = (planned.items - 1) / region.chunk_items + 1;
-    program_.pool().run(static_cast<uint32_t>(chunks), run_chunk, &region);
+    // A unit is a grain, so that a small dispatch is one unit, which the pool runs on this thread without waking any.
+    const int64_t unit_items = std::max(planned.grain, (planned.items - 1) / max_units + 1);
+    const auto units = static_cast<uint32_t>((planned.items - 1) / unit_items + 1);
+    region region = {
+        this, program_.kernel(dispatch.kernel), plan.sizes.data() + planned.sizes, planned.items, unit_items, units};
+    program_.pool().run(units, run_range, &region);
   }
   return failure(dispatch);
 }
@@ -152,7 +148,7 @@ void cpu_executor::observe(const run_request &request, const dispatch_step &disp
 heddle_status_t cpu_executor::run(const run_request &request) {
   HEDDLE_RETURN_IF_ERROR(reserve(*request.run_plan));
   state_ = request.state;
-  failed_chunk_.store(UINT32_MAX, std::memory_order_relaxed);
+  failed_unit_.store(UINT32_MAX, std::memory_order_relaxed);
   for (thread_error &error : errors_)
     error.code = HEDDLE_KERNEL_OK;
   using clock = std::chrono::steady_clock;

@@ -21,8 +21,8 @@ private:
   /// On a cache line of its own: threads write their records at the same time.
   struct alignas(64) thread_error {
     heddle_error_record_t record;
-    uint32_t chunk; ///< that failed
-    int32_t code;   ///< HEDDLE_KERNEL_OK: no failure
+    uint32_t unit; ///< first of the range that failed
+    int32_t code;  ///< HEDDLE_KERNEL_OK: no failure
   };
 
   /// One dispatch as the pool's threads see it.
@@ -31,7 +31,8 @@ private:
     heddle_kernel_fn_t kernel;
     const int64_t *sizes;
     int64_t items;
-    int64_t chunk_items;
+    int64_t unit_items; ///< items of a unit; the last one may have fewer
+    uint32_t units;
   };
 
   bool is_cancelled() const { return state_->load(std::memory_order_relaxed) == run_state::cancelled; }
@@ -40,8 +41,8 @@ private:
   heddle_status_t step(const run_request &request, const dispatch_step &dispatch);
   heddle_status_t step(const run_request &request, const store_slots_step &store);
   heddle_status_t step(const run_request &request, const copy_step &copy);
-  static void run_chunk(void *context, unsigned worker, uint32_t chunk);
-  void record_failure(unsigned worker, uint32_t chunk, int32_t code, const heddle_error_record_t &record);
+  static void run_range(void *context, unsigned worker, uint32_t begin, uint32_t end);
+  void record_failure(unsigned worker, uint32_t unit, int32_t code, const heddle_error_record_t &record);
   heddle_status_t failure(const dispatch_step &dispatch) const;
   void observe(const run_request &request, const dispatch_step &dispatch, int64_t nanoseconds);
 
@@ -53,8 +54,8 @@ private:
   std::vector<void *> bindings_;
   std::vector<int64_t> result_dims_;
   std::vector<heddle_result_info_t> results_;
-  /// Lowest chunk of the dispatch that failed; all ones if none did.
-  std::atomic<uint32_t> failed_chunk_{0};
+  /// First unit of the lowest range of the dispatch that failed; all ones if none did.
+  std::atomic<uint32_t> failed_unit_{0};
   const std::atomic<run_state> *state_ = nullptr;
 };
 
