@@ -226,7 +226,9 @@ int64_t AttentionRows::getLength(const HostTensor *lengths, int64_t b, int64_t f
 
 llvm::Error AttentionRows::computeRow(int64_t b, int64_t n, int64_t q) {
   row = {b, n / groupSize, q, 0, 0};
-  int64_t kvOffset = getLength(inputs.kvOffset, 0, 0), position = q + getLength(inputs.qOffset, b, 0);
+  queryHead = n;
+  position = q + getLength(inputs.qOffset, b, 0);
+  int64_t kvOffset = getLength(inputs.kvOffset, 0, 0);
   // Rows of keys below kv_len; both numbers are data, whose difference may not fit 64 bits.
   __int128 valid = static_cast<__int128>(getLength(inputs.kvLen, b, INT64_MAX)) - kvOffset;
   int64_t keys = static_cast<int64_t>(std::clamp<__int128>(valid, 0, extents[attn::kKey]));
@@ -258,6 +260,21 @@ llvm::Error AttentionRows::computeRow(int64_t b, int64_t n, int64_t q) {
         return kept.takeError();
       keep[j] = kept->integer != 0;
     }
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error AttentionRows::changeWeights(CapturingRegion &region, std::vector<double> &weights) const {
+  Place place = row;
+  place[attn::kHead] = queryHead;
+  for (size_t j = 0; j < weights.size(); ++j) {
+    place[attn::kKey] = static_cast<int64_t>(j);
+    Scalar arguments[] = {makeScalar(weights[j]), makeScalar(row[attn::kBatch]), makeScalar(queryHead),
+                          makeScalar(position), makeScalar(static_cast<int64_t>(j))};
+    llvm::Expected<Scalar> changed = region.run(arguments, place);
+    if (!changed)
+      return changed.takeError();
+    weights[j] = changed->number;
   }
   return llvm::Error::success();
 }

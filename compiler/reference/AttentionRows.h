@@ -79,6 +79,9 @@ public:
   const std::vector<bool> &getKeep() const { return keep; }
   bool keepsAny() const { return llvm::is_contained(keep, true); }
 
+  /// Runs |region| on the weight of each key of the last row, which it replaces.
+  llvm::Error changeWeights(CapturingRegion &region, std::vector<double> &weights) const;
+
   /// out (value head size) += sum over j of weights[j] * value[b, g, j, :], for the last row.
   void addValues(llvm::ArrayRef<double> weights, double *out) const;
 
@@ -104,6 +107,7 @@ private:
 
   // The last row.
   Place row = {};
+  int64_t queryHead = 0, position = 0;
   std::vector<double> scores;
   std::vector<bool> keep;
 };

@@ -66,27 +66,44 @@ struct Outputs {
   std::vector<double> output, lse, probabilities;
 };
 
-void evaluateRow(const AttentionRows &rows, attn::FullyMasked rule, std::optional<double> probabilityScale,
-                 std::vector<double> &out, double &lse, double *probabilities) {
-  Kept kept(rows, rule == attn::FullyMasked::Literal);
+// What happens to a row's probabilities: the rule for rows without keys, then a region, or rounding to steps, or
+// nothing.
+struct Weighting {
+  attn::FullyMasked rule;
+  std::optional<double> probabilityScale;
+  CapturingRegion region;
+};
+
+llvm::Error evaluateRow(const AttentionRows &rows, Weighting &weighting, std::vector<double> &out, double &lse,
+                        double *probabilities) {
+  Kept kept(rows, weighting.rule == attn::FullyMasked::Literal);
+  std::vector<double> weights(kept.keep.size());
+  bool hasRegion = weighting.region.isPresent();
   if (!kept.any) {
     lse = -INFINITY;
-    double filling = rule == attn::FullyMasked::Nan ? NAN : 0;
-    out.assign(out.size(), filling);
+    double filling = weighting.rule == attn::FullyMasked::Nan ? NAN : 0;
     std::fill_n(probabilities, rows.getExtents()[attn::kKey], filling);
-    return;
+    weights.assign(weights.size(), filling);
+    out.assign(out.size(), hasRegion ? 0 : filling);
+    if (!hasRegion)
+      return llvm::Error::success();
+  } else {
+    // weight (keys) = exp(score - maximum) / sum
+    double sum;
+    weights = kept.weights(rows, kept.maximum, sum);
+    lse = kept.maximum + std::log(sum);
+    for (size_t j = 0; j < weights.size(); ++j) {
+      probabilities[j] = weights[j] / sum;
+      weights[j] = quantize(weights[j], weighting.probabilityScale) / sum;
+    }
+    out.assign(out.size(), 0);
   }
-  // weight (keys) = exp(score - maximum) / sum
-  double sum;
-  std::vector<double> weights = kept.weights(rows, kept.maximum, sum);
-  lse = kept.maximum + std::log(sum);
-  for (size_t j = 0; j < weights.size(); ++j) {
-    probabilities[j] = weights[j] / sum;
-    weights[j] = quantize(weights[j], probabilityScale) / sum;
-  }
+  if (hasRegion)
+    if (llvm::Error error = rows.changeWeights(weighting.region, weights))
+      return error;
   // out (value head size) = weight (keys) @ value (keys, value head size)
-  out.assign(out.size(), 0);
   rows.addValues(weights, out.data());
+  return llvm::Error::success();
 }
 
 Type getElementType(Value value) { return cast<ShapedType>(value.getType()).getElementType(); }
@@ -107,7 +124,11 @@ llvm::Expected<Results> evaluate(attn::SdpaOp op, In<attn::SdpaOp> in) {
   if (!count || !weightCount)
     return llvm::joinErrors(count.takeError(), weightCount.takeError());
 
-  std::optional<double> probabilityScale = toDouble(op.getProbabilityScale());
+  llvm::Expected<CapturingRegion> region =
+      CapturingRegion::create(op.getProbability(), in.getProbabilityCaptures(), op.getProbabilityCaptureMapList());
+  if (!region)
+    return region.takeError();
+  Weighting weighting{op.getFullyMasked(), toDouble(op.getProbabilityScale()), std::move(*region)};
   Outputs all{std::vector<double>(*count), std::vector<double>(batches * heads * queries),
               std::vector<double>(op.getProbabilities() ? *weightCount : keys)};
   std::vector<double> out(valueSize);
@@ -116,7 +137,8 @@ llvm::Expected<Results> evaluate(attn::SdpaOp op, In<attn::SdpaOp> in) {
     if (llvm::Error error = rows->computeRow(b, n, q))
       return error;
     double *probabilities = all.probabilities.data() + (op.getProbabilities() ? index * keys : 0);
-    evaluateRow(*rows, op.getFullyMasked(), probabilityScale, out, all.lse[index], probabilities);
+    if (llvm::Error error = evaluateRow(*rows, weighting, out, all.lse[index], probabilities))
+      return error;
     for (int64_t d = 0; d < valueSize; ++d)
       all.output[layout->getOffset({b, n, q, 0, d})] = out[d];
   }

@@ -37,19 +37,21 @@ defvar Attn_Attributes = (ins
   DefaultValuedAttr<Attn_NormalizerAttr, "Normalizer::Softmax">:$normalizer,
   DefaultValuedAttr<Attn_FullyMaskedAttr, "FullyMasked::Literal">:$fully_masked);
 
-class Attn_SdpaBaseOp<string mnemonic, list<Trait> traits> : Op<Attn_Dialect, mnemonic, !listconcat([
-    Pure, AttrSizedOperandSegments, Attn_AttentionInterface], traits)> {
-  let regions = (region MaxSizedRegion<1>:$score, MaxSizedRegion<1>:$mask);
-  let hasVerifier = 1;
-  let hasRegionVerifier = 1;
-  let extraClassDeclaration = [{
+defvar Attn_MapAccessors = [{
     ::mlir::AffineMap getQueryMapOrDefault();
     ::mlir::AffineMap getKeyMapOrDefault();
     ::mlir::AffineMap getValueMapOrDefault();
     ::mlir::AffineMap getOutputMapOrDefault();
     ::llvm::SmallVector<::mlir::AffineMap> getScoreCaptureMapList();
     ::llvm::SmallVector<::mlir::AffineMap> getMaskCaptureMapList();
-  }];
+}];
+
+class Attn_SdpaBaseOp<string mnemonic, list<Trait> traits> : Op<Attn_Dialect, mnemonic, !listconcat([
+    Pure, AttrSizedOperandSegments, Attn_AttentionInterface], traits)> {
+  let regions = (region MaxSizedRegion<1>:$score, MaxSizedRegion<1>:$mask);
+  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
+  let extraClassDeclaration = Attn_MapAccessors;
   let extraClassDefinition = [{
     ::mlir::AffineMap $cppClass::getQueryMapOrDefault() {
       return getQueryMap() ? *getQueryMap() : ::heddle::attn::getBsndMap(getContext(), ::heddle::attn::kQuery);
@@ -81,22 +83,29 @@ def Attn_SdpaOp : Attn_SdpaBaseOp<"sdpa", [AttrSizedResultSegments]> {
         score[j]  = score_region(scale * sum_d query[b,h,i,d] * key[b,g,j,d], b, h, i + q_offset, j, captures...)
         keep[j]   = mask_region(b, h, i + q_offset, j, captures...)
         lse       = log(sum over kept j of exp(score[j]))
-        weight[j] = keep[j] ? exp(score[j] - lse) : 0
+        p[j]      = keep[j] ? exp(score[j] - lse) : 0
+        weight[j] = probability_region(p[j], b, h, i + q_offset, j, captures...)
         output[b,h,i,d] = sum_j weight[j] * value[b,g,j,d]
 
     **Tensors.** `query_map` ... `output_map` say where element (b, n, q, kv, d) lies in query, key, value and
     output. Each is a projected permutation; a tensor without b serves all batches, one without n all heads.
-    Default: BSND. `lse` is (b, n, q) in f32 (f64 where query is) and `probabilities` (b, n, q, kv), the weights
-    after the guard for fully masked rows.
+    Default: BSND. `lse` is (b, n, q) in f32 (f64 where query is) and `probabilities` (b, n, q, kv), p after the
+    guard for fully masked rows and before the probability region.
 
     **Scale** is its own number, attribute or f32 scalar operand, never derived from the head size.
 
-    **Regions** work on scalars; an absent one returns the score unchanged, or true. They get the batch, the
+    **Regions** work on scalars; an absent one returns the score or p unchanged, or true. They get the batch, the
     query head, the query's *absolute position* (row + q_offset, 0 where absent), the key's position, and one
     element of each capture, at the place that its map over (b, n, q, kv) says; there q is the row, not the
     position. Captures hold what regions know of tensors; regions use nothing else from outside but scalar
     constants. The score is f32 (f64 where query is), a natural logarithm, and already scaled. Causal attention
     is a mask region that yields `kv <= q`.
+
+    **The probability region** f is dense: the p of every key below kv_len goes through it, a hidden key's as 0,
+    and f(0) counts like any other weight. It needs the whole row's lse first, so such an attention goes over its
+    keys twice; hidden keys may be skipped only where f(0) is provably 0. In rows that keep no key and aren't literal,
+    p is 0 for each key with `zero` and NaN with `nan`, and f decides what the row gives. As without the region, a
+    weight of exactly 0 adds nothing, whatever the value.
 
     **Fully masked rows.** A row that keeps no key gives: with `literal` what it would without the mask region,
     which then is no more than a licence to skip keys whose score is a finite fill, valid for rows that keep any
@@ -109,7 +118,7 @@ def Attn_SdpaOp : Attn_SdpaBaseOp<"sdpa", [AttrSizedResultSegments]> {
     value. Scales and zero points (of the tensor's type, 0 where absent) are scalars, or have the rank of their
     tensor, with extent 1 or the tensor's in each dimension. With `probability_scale` p, exp(score - row
     maximum) is replaced by `p * min(round_half_even(exp(...) / p), 127)` in the product with value, but not in
-    the sum.
+    the sum. That is the running form's rounding, so it excludes a probability region.
 
     Example: causal attention with a key padding mask, 12 heads on 4 key heads, in BSND.
 
@@ -128,13 +137,44 @@ def Attn_SdpaOp : Attn_SdpaBaseOp<"sdpa", [AttrSizedResultSegments]> {
     }
     ```
 
+    Example: probabilities as a file with quantised tensors has them, integers from -128 to 127 in steps of 1/255.
+
+    ```mlir
+    func.func @quantised(%q: tensor<?x?x4x64xf32>, %k: tensor<?x?x4x64xf32>, %v: tensor<?x?x4x64xf32>)
+        -> tensor<?x?x4x64xf32> {
+      %o = attn.sdpa %q, %k, %v probability {
+      ^bb0(%p: f32, %b: index, %h: index, %i: index, %j: index):
+        %step = arith.constant 0.00392156886 : f32
+        %zero = arith.constant -1.28e+2 : f32
+        %greatest = arith.constant 1.27e+2 : f32
+        %steps = arith.divf %p, %step : f32
+        %whole = math.roundeven %steps : f32
+        %code = arith.addf %whole, %zero : f32
+        %most = arith.minimumf %code, %greatest : f32
+        %distance = arith.subf %most, %zero : f32
+        %weight = arith.mulf %distance, %step : f32
+        attn.yield %weight : f32
+      } {q_num_heads = 4 : i64, kv_num_heads = 4 : i64, scale = 0.125 : f32}
+         : tensor<?x?x4x64xf32>, tensor<?x?x4x64xf32>, tensor<?x?x4x64xf32> -> tensor<?x?x4x64xf32>
+      return %o : tensor<?x?x4x64xf32>
+    }
+    ```
+
     Errors: `expects key and value of equal sequence length, got 128 and 96`; `expects q_num_heads to be a
     multiple of kv_num_heads, got 12 and 5`; `expects exactly one of the attribute scale and the operand
-    scale`; `expects score region arguments ('f32', 'index', 'index', 'index', 'index'), got ...`.
+    scale`; `expects score region arguments ('f32', 'index', 'index', 'index', 'index'), got ...`; `expects no
+    probability_scale beside a probability region`.
 
-    Rationale: dialects/attn/README.md, decisions 1 to 6.
+    Rationale: dialects/attn/README.md, decisions 1 to 7.
   }];
-  let arguments = !con(Attn_Inputs, Attn_Attributes);
+  let arguments = !con(Attn_Inputs, (ins Variadic<AnyRankedTensor>:$probability_captures), Attn_Attributes,
+                       (ins DefaultValuedAttr<AffineMapArrayAttr, "{}">:$probability_capture_maps));
+  let regions = (region MaxSizedRegion<1>:$score, MaxSizedRegion<1>:$mask, MaxSizedRegion<1>:$probability);
+  let extraClassDeclaration = Attn_MapAccessors # [{
+    ::llvm::SmallVector<::mlir::AffineMap> getProbabilityCaptureMapList() {
+      return ::llvm::to_vector(getProbabilityCaptureMaps().getAsValueRange<::mlir::AffineMapAttr>());
+    }
+  }];
   let results = (outs Attn_FloatTensor:$output, Optional<Attn_StateTensor>:$lse,
                       Optional<Attn_FloatTensor>:$probabilities);
   let assemblyFormat = [{
@@ -144,13 +184,14 @@ def Attn_SdpaOp : Attn_SdpaBaseOp<"sdpa", [AttrSizedResultSegments]> {
          | `kv_len` `(` $kv_len `:` type($kv_len) `)`
          | `score_captures` `(` $score_captures `:` type($score_captures) `)`
          | `mask_captures` `(` $mask_captures `:` type($mask_captures) `)`
+         | `probability_captures` `(` $probability_captures `:` type($probability_captures) `)`
          | `query_scale` `(` $query_scale `:` type($query_scale) `)`
          | `query_zero_point` `(` $query_zero_point `:` type($query_zero_point) `)`
          | `key_scale` `(` $key_scale `:` type($key_scale) `)`
          | `key_zero_point` `(` $key_zero_point `:` type($key_zero_point) `)`
          | `value_scale` `(` $value_scale `:` type($value_scale) `)`
          | `value_zero_point` `(` $value_zero_point `:` type($value_zero_point) `)`)
-    (`score` $score^)? (`mask` $mask^)? attr-dict
+    (`score` $score^)? (`mask` $mask^)? (`probability` $probability^)? attr-dict
     `:` type($query) `,` type($key) `,` type($value) `->` type($output)
     (`lse` type($lse)^)? (`probabilities` type($probabilities)^)?
   }];
@@ -311,9 +352,9 @@ def Attn_FinalizePartialsOp : Attn_StateOp<"finalize_partials", [AllTypesMatch<[
 
 def Attn_YieldOp : Op<Attn_Dialect, "yield", [Pure, Terminator,
     ParentOneOf<["SdpaOp", "OnlineSdpaOp"]>]> {
-  let summary = "Ends a score or mask region";
+  let summary = "Ends a score, mask or probability region";
   let description = [{
-    Gives the region's value: the changed score, or an i1 that tells whether the query sees the key.
+    Gives the region's value: the changed score or weight, or an i1 that tells whether the query sees the key.
 
     Example: a soft cap of 30 on the scores.
 

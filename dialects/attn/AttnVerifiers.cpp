@@ -320,6 +320,11 @@ LogicalResult SdpaOp::verify() {
   AttentionExtents extents;
   if (failed(verifyAttention(op, getTensorType(getOutput()), extents)))
     return failure();
+  if (failed(verifyCaptures(op, "probability", getProbabilityCaptures(), getProbabilityCaptureMapList(),
+                            getProbability(), extents)))
+    return failure();
+  if (!getProbability().empty() && getProbabilityScale())
+    return emitOpError("expects no probability_scale beside a probability region");
   int64_t heads = getQNumHeads();
   if (Value lse = getLse())
     if (failed(verifyElementType(op, "lse", lse, getScoreType(op))) ||
@@ -331,7 +336,13 @@ LogicalResult SdpaOp::verify() {
   return success();
 }
 
-LogicalResult SdpaOp::verifyRegions() { return ::verifyRegions(cast<AttentionInterface>(getOperation())); }
+LogicalResult SdpaOp::verifyRegions() {
+  auto op = cast<AttentionInterface>(getOperation());
+  if (failed(::verifyRegions(op)))
+    return failure();
+  Type type = getScoreType(op);
+  return verifyRegion(op, "probability", getProbability(), type, getProbabilityCaptures(), type);
+}
 
 LogicalResult OnlineSdpaOp::verify() {
   auto op = cast<AttentionInterface>(getOperation());

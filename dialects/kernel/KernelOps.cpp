@@ -323,6 +323,8 @@ static LogicalResult verifyAttentionMaps(AttentionOp op, ArrayRef<AffineMap> map
 static LogicalResult verifyParts(AttentionOp op) {
   if (!op.getGivesParts() && !op.getTakesParts())
     return success();
+  if (!op.getProbability().empty())
+    return op.emitOpError() << "expects no parts with a probability region, which needs the sum of all keys first";
   if (op.getGivesParts() && (op.getTakesParts() || op.getHasLse() || op.getHasProbabilities()))
     return op.emitOpError() << "expects gives_parts without takes_parts and further results";
   if (!op.getPartSize() || *op.getPartSize() < 1)
@@ -356,7 +358,11 @@ LogicalResult AttentionOp::verify() {
   if (failed(verifyRegion(*this, getMask(), "mask", captures, builder.getI1Type())))
     return failure();
   captures.insert(captures.begin(), builder.getF32Type());
-  return verifyRegion(*this, getScore(), "score", captures, builder.getF32Type());
+  if (failed(verifyRegion(*this, getScore(), "score", captures, builder.getF32Type())))
+    return failure();
+  return getProbability().empty()
+             ? success()
+             : verifyRegion(*this, getProbability(), "probability", captures, builder.getF32Type());
 }
 
 //===----------------------------------------------------------------------===//

@@ -337,24 +337,30 @@ def Kernel_ContractOp : Kernel_Root<"contract"> {
 }
 
 def Kernel_AttentionOp : Kernel_Root<"attention"> {
-  let summary = "attention of all heads in one pass over the keys";
+  let summary = "attention of all heads in one pass over the keys, or two";
   let description = [{
     Loops are (b, g, r, m, n, d, e): batch, key head, query head within the key head's group, query row, key, and the
     head sizes of query/key and of value. For all b, g, r, m:
 
-      s[n]  = score(scale * sum over d of query[map] * key[map], captures...)
-      weight[n] = mask(captures...) ? exp(s[n] - max s) / sum exp(s - max s) : 0
+      s[n] = score(scale * sum over d of query[map] * key[map], captures...)
+      p[n] = mask(captures...) ? exp(s[n] - max s) / sum exp(s - max s) : 0
+      weight[n] = probability(p[n], captures...)
       results[map(b, g, r, m, e)] = sum over n of weight[n] * value[map]
 
     taken over the keys n < kv_len only. Inputs are query, key, value, then, with `has_kv_len`, an i64 tensor of
-    lengths whose map depends on b alone, then the captures of both regions, whose maps don't depend on d and e. The
+    lengths whose map depends on b alone, then the captures of all regions, whose maps don't depend on d and e. The
     region `score` takes (f32 score, captures...), already scaled, in natural logarithms, and yields f32; the region
-    `mask` takes (captures...) and yields i1. Both may use `kernel.index` of the loops 0 to 4. The scale is the
-    attribute, or with `has_scale_input` the input after the lengths, a scalar.
+    `mask` takes (captures...) and yields i1; `probability`, which may be absent, takes (f32 p, captures...) and yields
+    f32. They may use `kernel.index` of the loops 0 to 4. The scale is the attribute, or with `has_scale_input` the
+    input after the lengths, a scalar.
+
+    With a `probability` region there are two passes over the keys: one for each row's maximum and sum, one for its
+    weights. The region is applied to every key below kv_len, with 0 for those that the mask hides; targets skip hidden
+    keys where it provably gives 0 for 0. Such kernels neither give nor take parts.
 
     Rows that keep no key follow `fully_masked`: "literal" gives what the row would without the mask region, "zero"
     zeros, "nan" NaN (attn.sdpa has the exact rule). Further results, in this order: with `has_lse` the logarithm of
-    the sum (map over b, g, r, m), with `has_probabilities` the weights (map over b, g, r, m, n).
+    the sum (map over b, g, r, m), with `has_probabilities` p (map over b, g, r, m, n).
 
     What a row gives depends on its own keys alone: the block of keys, the order within it and the merge order are
     fixed by kernel.config, never by how many rows or keys there are.
@@ -388,16 +394,22 @@ def Kernel_AttentionOp : Kernel_Root<"attention"> {
               %seen = arith.cmpi ule, %n, %m : index
               kernel.yield %seen : i1
             } : tensor<?x?x12x64xf32>
+
+    A probability region, here of gated weights, comes last: `mask {...} probability {...}` with
+
+            ^bb0(%p: f32, %gate: f32):
+              %weight = arith.mulf %p, %gate : f32
+              kernel.yield %weight : f32
   }];
   let arguments = (ins Variadic<AnyRankedTensor>:$inputs, Variadic<Index>:$sizes, AffineMapAttr:$bounds,
                        AffineMapArrayAttr:$indexing_maps, OptionalAttr<F32Attr>:$scale, StrAttr:$fully_masked,
                        UnitAttr:$has_kv_len, UnitAttr:$has_scale_input, UnitAttr:$has_lse, UnitAttr:$has_probabilities,
                        OptionalAttr<I64Attr>:$part_size, UnitAttr:$gives_parts, UnitAttr:$takes_parts);
   let results = (outs Variadic<AnyRankedTensor>:$results);
-  let regions = (region SizedRegion<1>:$score, SizedRegion<1>:$mask);
+  let regions = (region SizedRegion<1>:$score, SizedRegion<1>:$mask, MaxSizedRegion<1>:$probability);
   let assemblyFormat = [{
     (`sizes` `(` $sizes^ `)`)? `bounds` `(` $bounds `)` `ins` `(` $inputs `:` type($inputs) `)`
-    attr-dict-with-keyword `score` $score `mask` $mask `:` type($results)
+    attr-dict-with-keyword `score` $score `mask` $mask (`probability` $probability^)? `:` type($results)
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{

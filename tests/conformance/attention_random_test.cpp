@@ -67,6 +67,9 @@ attention_text draw_text(generator &random) {
     text.score = "%score = arith.addf %s, %c0 : f32";
   }
   add_mask(text, random);
+  // Not those that round: numbers that a NaN or an infinity disturbs stand anywhere, on ties as well.
+  if (chance(random, 0.4))
+    text.probability = pick<const char *>(random, {kShifted, kRescued, kSquared});
   return text;
 }
 

@@ -4,55 +4,14 @@
 // keys, numbers that aren't finite.
 
 #include <cmath>
-#include <functional>
 #include <limits>
 
 #include <gtest/gtest.h>
 
-#include "tests/conformance/attention_text.h"
-#include "tests/conformance/kernel_harness.h"
+#include "tests/conformance/attention_check.h"
 
 namespace heddle::conformance {
 namespace {
-
-using shapes = std::vector<std::vector<int64_t>>;
-using inputs = std::vector<host_tensor>;
-
-using change = std::function<void(inputs &, const std::vector<int64_t> &)>;
-
-/// Compares the kernel with the interpreter, whole and item by item, on random inputs after each of |changes|.
-void check_attention(const attention_text &text, const shapes &sizes_list, const std::vector<change> &changes = {}) {
-  for (const std::string &target : runnable_targets()) {
-    auto module = kernel_module::compile(text.build(), target);
-    ASSERT_TRUE(module);
-    unsigned seed = 1;
-    auto check = [&](const std::vector<int64_t> &sizes, const change *apply) {
-      std::string where = target + " with sizes";
-      for (int64_t size : sizes)
-        where += " " + std::to_string(size);
-      inputs values = random_inputs(module->func("attention"), sizes, seed++);
-      if (apply)
-        (*apply)(values, sizes);
-      kernel_result expected = interpret(module->func("attention"), values, sizes);
-      kernel_result whole = module->run("attention", values, sizes);
-      expect_near(whole, expected, 6e-6, where);
-      kernel_result single = module->run("attention", values, sizes, 1);
-      for (size_t i = 0; i < whole.outputs.size(); ++i)
-        EXPECT_EQ(whole.outputs[i].bytes, single.outputs[i].bytes) << where << ": items depend on each other";
-    };
-    for (const std::vector<int64_t> &sizes : sizes_list) {
-      if (changes.empty())
-        check(sizes, nullptr);
-      for (const change &apply : changes)
-        check(sizes, &apply);
-    }
-  }
-}
-
-/// A kernel of one small head, where the mask is what matters.
-attention_text make_small(const std::string &mask, const std::string &rule = "literal") {
-  return {.key_heads = 1, .head_size = 8, .value_size = 8, .mask = mask, .fully_masked = rule};
-}
 
 const shapes kSmall = {{1, 1, 1}, {2, 3, 17}, {1, 7, 64}, {1, 13, 65}, {0, 4, 4}, {1, 0, 5}};
 
@@ -157,15 +116,6 @@ TEST(Attention, ReadsPaddingMasks) {
     };
     check_attention(text, {{3, 200, 300}}, {sides});
   }
-}
-
-/// Which keys a batch keeps: all, a left part, a right part, holes, none, a single one.
-void set_padding(inputs &values, const std::vector<int64_t> &sizes) {
-  for (int64_t b = 0; b < sizes[0]; ++b)
-    for (int64_t n = 0; n < sizes[2]; ++n) {
-      const bool kept[] = {true, n < 100, n >= 150, n % 70 < 40, false, n == 201};
-      values[3].set_int(b * sizes[2] + n, kept[b % 6]);
-    }
 }
 
 TEST(Attention, ReadsPaddingAsExportersWriteIt) {

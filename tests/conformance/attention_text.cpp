@@ -136,7 +136,13 @@ std::string attention_text::build() const {
   text += captured.empty() ? "" : "  ^bb0(" + captured + "):\n";
   text += "    %b = kernel.index 0\n    %m = kernel.index 3\n    %n = kernel.index 4\n    ";
   text += mask.empty() ? "%keep = arith.constant true" : mask;
-  text += "\n    kernel.yield %keep : i1\n  } : " + join(results, ", ", type) + "\n  kernel.return ";
+  text += "\n    kernel.yield %keep : i1\n  }";
+  if (!probability.empty()) {
+    text += " probability {\n  ^bb0(%p: f32" + std::string(captured.empty() ? "" : ", ") + captured + "):\n";
+    text += "    %b = kernel.index 0\n    %m = kernel.index 3\n    %n = kernel.index 4\n    " + probability;
+    text += "\n    kernel.yield %weight : f32\n  }";
+  }
+  text += " : " + join(results, ", ", type) + "\n  kernel.return ";
   for (size_t i = 0; i < results.size(); ++i)
     text += (i ? ", %r#" : "%r#") + std::to_string(i);
   return text + " : " + join(results, ", ", type) + "\n}\n";

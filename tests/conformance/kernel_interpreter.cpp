@@ -372,6 +372,21 @@ private:
     return weights;
   }
 
+  /// What the probability region makes of |probabilities|, or of |filling| where there are none, for the first |keys|
+  /// keys; those behind them weigh 0.
+  values change_weights(kernel::AttentionOp op, const values &probabilities, int64_t keys, double filling) {
+    using loops = kernel::AttentionOp;
+    values weights(bounds_[loops::Key]);
+    for (dims_[loops::Key] = 0; dims_[loops::Key] < keys; ++dims_[loops::Key]) {
+      values arguments = elements(op.getFirstCapture(), op.getInputs().size());
+      arguments.insert(arguments.begin(),
+                       probabilities.empty() ? scalar::of(filling) : probabilities[dims_[loops::Key]]);
+      weights[dims_[loops::Key]] = body(op.getProbability(), arguments)[0];
+    }
+    dims_[loops::Key] = 0;
+    return weights;
+  }
+
   /// The state of |row| for each part, written to the result: sums of weights times values, maximum, sum.
   void write_parts(kernel::AttentionOp op, const attention_row &row) {
     using loops = kernel::AttentionOp;
@@ -412,10 +427,13 @@ private:
       if (op.getFullyMasked() == "literal" && llvm::none_of(row.keep, [](bool kept) { return kept; }))
         row.keep.assign(row.keep.size(), true);
       double lse, filling = op.getFullyMasked() == "nan" ? NAN : 0.0;
-      values weights = weigh(row, &lse);
+      values probabilities = weigh(row, &lse), weights = probabilities;
+      bool has_region = !op.getProbability().empty();
+      if (has_region)
+        weights = change_weights(op, probabilities, keys, filling);
       // out (value head size) = weights (keys) @ value (keys, value head size); a weight of 0 reads nothing
       for_each({loops::ValueSize}, [&] {
-        double sum = weights.empty() ? filling : 0;
+        double sum = weights.empty() && !has_region ? filling : 0;
         for_each({loops::Key}, [&] {
           double weight = weights.empty() ? 0 : weights[dims_[loops::Key]].f;
           if (weight != 0)
@@ -429,7 +447,7 @@ private:
         write_one(1, scalar::of(lse));
       if (op.getHasProbabilities())
         for_each({loops::Key}, [&] {
-          write_one(1 + op.getHasLse(), weights.empty() ? scalar::of(filling) : weights[dims_[loops::Key]]);
+          write_one(1 + op.getHasLse(), probabilities.empty() ? scalar::of(filling) : probabilities[dims_[loops::Key]]);
         });
       dims_[loops::Key] = 0;
     });

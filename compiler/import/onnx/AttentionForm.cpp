@@ -289,12 +289,13 @@ attn::SdpaOp AttentionForm::createOp(llvm::ArrayRef<KeyMask> skipped) const {
   return builder.create<attn::SdpaOp>(
       node.getLoc(), RankedTensorType::get(shape, queryType.getElementType()), lseType, weightsType, query.tensor,
       key.tensor, value.tensor, /*scale_operand=*/none, queryOffset, keyLength, scoreCaptures, maskCaptures, none, none,
-      none, none, none, none, builder.getI64IntegerAttr(query.count), builder.getI64IntegerAttr(key.count),
-      builder.getF32FloatAttr(static_cast<float>(scale)), mapAttr(query.map(attn::kQuery)),
-      mapAttr(key.map(attn::kKey)), mapAttr(value.map(attn::kKey)), mapAttr(query.map(attn::kQuery)),
-      builder.getAffineMapArrayAttr(scoreMaps), builder.getAffineMapArrayAttr(maskMaps),
+      none, none, none, none, /*probability_captures=*/ValueRange(), builder.getI64IntegerAttr(query.count),
+      builder.getI64IntegerAttr(key.count), builder.getF32FloatAttr(static_cast<float>(scale)),
+      mapAttr(query.map(attn::kQuery)), mapAttr(key.map(attn::kKey)), mapAttr(value.map(attn::kKey)),
+      mapAttr(query.map(attn::kQuery)), builder.getAffineMapArrayAttr(scoreMaps),
+      builder.getAffineMapArrayAttr(maskMaps),
       /*probability_scale=*/FloatAttr(), attn::NormalizerAttr::get(context, attn::Normalizer::Softmax),
-      attn::FullyMaskedAttr::get(context, rule));
+      attn::FullyMaskedAttr::get(context, rule), /*probability_capture_maps=*/builder.getAffineMapArrayAttr({}));
 }
 
 FailureOr<AttentionForm::Result> AttentionForm::build() const {

@@ -32,6 +32,8 @@ AttentionItem::AttentionItem(KernelEmitter &emitter, ArrayRef<Value> digits)
   rows = emitter.mul(rowCount, emitter.index(shape.heads));
   length = buildLength();
   scale = buildScale();
+  if (!op.getProbability().empty())
+    probability = ProbabilityRegion::analyze(op);
   // What is the same for the whole item is read once, here, where every later use sees it.
   if (hasMask)
     for (unsigned number = 0; number < op.getCaptures().size(); ++number) {
@@ -123,14 +125,27 @@ void AttentionItem::storeFloat(Value value, AffineExpr start, Value i) {
   b.create<memref::StoreOp>(loc, value, emitter.scratch, place(start, i));
 }
 
-void AttentionItem::resetRow(Value slot) {
+void AttentionItem::resetOutput(Value slot) {
   Value zeros = emitter.zero(vectorType), output = outputAddress(slot);
   emitter.forLoop(emitter.index(0), emitter.size(shape.valueWidth), kLanes, [&](Value column) {
     b.create<vector::StoreOp>(loc, zeros, emitter.scratch, emitter.add(output, column));
   });
+}
+
+void AttentionItem::resetRow(Value slot) {
+  resetOutput(slot);
   // A finite start: the difference to any score is then a number or the score's own infinity.
   storeFloat(real(std::numeric_limits<float>::lowest()), shape.maxima, slot);
   storeFloat(real(0), shape.sums, slot);
+}
+
+Value AttentionItem::hasNoKeys(Value slot) {
+  FloatMath scalar(b, loc, b.getF32Type());
+  Value verdict = loadFloat(shape.verdicts, slot);
+  Value has = scalar.equal(verdict, scalar.real(double(Verdict::NoKeys)));
+  if (!probability)
+    return has;
+  return b.create<arith::OrIOp>(loc, has, scalar.equal(verdict, scalar.real(double(Verdict::NoKeysExact))));
 }
 
 void AttentionItem::storePart(Value slot, Value part) {
@@ -288,6 +303,16 @@ Value AttentionItem::emitMask(ArrayRef<Value> captures, const Lanes &lanes) {
     return kept->front();
   status = failure();
   return b.create<arith::ConstantIntOp>(loc, 1, 1);
+}
+
+Value AttentionItem::emitProbability(Value probabilities, const Lanes &lanes) {
+  SmallVector<Value> arguments = loadCaptures({&op.getProbability()}, lanes);
+  arguments.insert(arguments.begin(), probabilities);
+  auto weights = RegionEmitter(emitter, loops, lanes).emit(op.getProbability(), arguments);
+  if (succeeded(weights))
+    return emitter.broadcast(weights->front(), kLanes);
+  status = failure();
+  return probabilities;
 }
 
 sparsity::TileTruth AttentionItem::testTile(const AttentionRow &first, const AttentionRow &last, Value keyLow,

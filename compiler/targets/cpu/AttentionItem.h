@@ -9,6 +9,7 @@
 #include "compiler/targets/cpu/AttentionPadding.h"
 #include "compiler/targets/cpu/KernelEmitter.h"
 #include "compiler/targets/cpu/PanelPacker.h"
+#include "compiler/targets/cpu/ProbabilityRegion.h"
 #include "compiler/transforms/sparsity/TileTest.h"
 
 namespace heddle::cpu {
@@ -27,8 +28,9 @@ struct AttentionRow {
 };
 
 /// What becomes of a row after the pass over the keys. Numbers stored as floats in the row's state. Literal rows keep
-/// no key and are computed without the mask. In exact ones a value that isn't finite met a weight of 0.
-enum class Verdict { Ordinary, Literal, Exact, LiteralExact, NoKeys };
+/// no key and are computed without the mask. In exact ones a value that isn't finite met a weight of 0. Rows without
+/// keys have weights all the same where there is a probability region, so they may be exact as well.
+enum class Verdict { Ordinary, Literal, Exact, LiteralExact, NoKeys, NoKeysExact };
 
 /// What is known of a group of keys: numbers stored as floats, each implying the ones before it but the first.
 enum class GroupClass {
@@ -56,6 +58,8 @@ public:
   /// The mask region can be false somewhere; without it there is neither mask code nor a test.
   const bool hasMask;
   AttentionPadding padding;
+  /// Nothing where probabilities are the weights.
+  std::optional<ProbabilityRegion> probability;
   mlir::LogicalResult status = mlir::success();
 
   //===--- Rows ------------------------------------------------------------===//
@@ -80,6 +84,8 @@ public:
   mlir::Value real(double value);
   /// Before its first key: nothing seen.
   void resetRow(mlir::Value slot);
+  void resetOutput(mlir::Value slot);
+  mlir::Value hasNoKeys(mlir::Value slot);
   /// Writes the row's state as that of part |part|.
   void storePart(mlir::Value slot, mlir::Value part);
   /// Merges the state of part |part| into the row's.
@@ -111,6 +117,8 @@ public:
   mlir::Region &getPlainScore() { return padding.getPlainScore(); }
   /// The mask at the current indices: i1 or a vector of it.
   mlir::Value emitMask(llvm::ArrayRef<mlir::Value> captures, const Lanes &lanes);
+  /// The weights of |probabilities| (a vector) at the current indices.
+  mlir::Value emitProbability(mlir::Value probabilities, const Lanes &lanes);
   /// What the mask says about rows |first| to |last| and keys |keyLow| to |keyHigh|, both included. |group|: the group
   /// of the packed block that the keys belong to; without it padding isn't known.
   sparsity::TileTruth testTile(const AttentionRow &first, const AttentionRow &last, mlir::Value keyLow,

@@ -111,7 +111,9 @@ LogicalResult KernelPlan::planAttention() {
   AffineExpr depth = toExpr(nest.bounds[Loops::HeadSize]), width = toExpr(nest.bounds[Loops::ValueSize]);
   std::optional<int64_t> rows = nest.bounds[Loops::Row].getConstant();
   int64_t rowsPerItem = attention.heads * (rows ? std::min(*rows, attention.blockQ) : attention.blockQ);
-  items.workPerItem = (depth + width) * keys * rowsPerItem;
+  // Scores are computed twice where weights need a row's final sum.
+  int64_t scorePasses = op.getProbability().empty() ? 1 : 2;
+  items.workPerItem = (depth * scorePasses + width) * keys * rowsPerItem;
   const Access &key = nest.accesses[1];
   attention.readsKeys = op.getGivesParts() && nest.bounds[Loops::HeadSize].getConstant() &&
                         !key.isIrregularIn(Loops::HeadSize) &&

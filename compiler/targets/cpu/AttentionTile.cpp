@@ -54,8 +54,12 @@ void AttentionTile::emit(Value slot, int64_t rows, const KeyBlock &block) {
     return;
   }
   emitter.ifThen(emitter.less(extent.low, extent.high), [&] {
-    emitSoftmax(extent);
-    emitProduct(block, extent);
+    if (pass.weighsFinally)
+      emitFinalWeights(block, extent);
+    else
+      emitSoftmax(extent);
+    if (!pass.sumsOnly)
+      emitProduct(block, extent);
   });
 }
 
@@ -90,6 +94,8 @@ AttentionTile::Extent AttentionTile::emitGroups(const KeyBlock &block) {
         Value high = b.create<arith::SelectOp>(loc, seen, end, current[1]);
         return SmallVector<Value>{low, high};
       });
+  if (pass.isDense)
+    return {emitter.index(0), covered};
   return {extent[0], extent[1]};
 }
 
@@ -456,40 +462,6 @@ SmallVector<Value> AttentionTile::addKey(Value key, ArrayRef<Value> values, Valu
       next.push_back(m.fma(spread, value, sums[r * values.size() + j]));
   }
   return next;
-}
-
-//===----------------------------------------------------------------------===//
-// Weights as a result
-//===----------------------------------------------------------------------===//
-
-void AttentionTile::emitWeights(const KeyBlock &block) {
-  unsigned result = 1 + item.op.getHasLse();
-  FloatMath m(b, loc, item.vectorType), scalar(b, loc, b.getF32Type());
-  bool givesNaN = item.op.getFullyMasked() == "nan";
-  Value filling = m.real(givesNaN ? std::numeric_limits<float>::quiet_NaN() : 0.0f);
-  Value rest = emitter.sub(emitter.bound(Loops::Key), block.begin);
-  Value end = emitter.min(rest, emitter.index(shape.blockKv));
-  emitter.forLoop(emitter.index(0), emitter.index(count), 1, [&](Value row) {
-    Value slot = emitter.add(firstSlot, row);
-    item.select(item.getRow(slot));
-    Value maximum = emitter.broadcast(item.loadFloat(shape.maxima, slot), kLanes);
-    Value sum = emitter.broadcast(item.loadFloat(shape.sums, slot), kLanes);
-    Value hasNoKeys = scalar.equal(item.loadFloat(shape.verdicts, slot), scalar.real(double(Verdict::NoKeys)));
-    Value nothing = b.create<arith::SelectOp>(loc, hasNoKeys, filling, m.real(0));
-    emitter.forLoop(emitter.index(0), end, kLanes, [&](Value key) {
-      Value at = emitter.add(scoreAddress(row), key);
-      Value score = b.create<vector::LoadOp>(loc, item.vectorType, emitter.scratch, at);
-      Value weight = m.div(buildWeight(m, m.sub(score, maximum)), sum);
-      // Scores behind the last key were never computed.
-      Value exists = existingKeys(block, key);
-      weight = m.select(exists, weight, nothing);
-      weight = b.create<arith::SelectOp>(loc, hasNoKeys, nothing, weight);
-      Lanes lanes{kLanes, Loops::Key, emitter.maskBelow(emitter.min(emitter.sub(end, key), emitter.index(kLanes)))};
-      item.loops[Loops::Key] = emitter.add(block.begin, key);
-      emitter.store(weight, item.plan.getResultBinding(result), item.plan.getResult(result), item.loops, lanes);
-    });
-    item.loops[Loops::Key] = Value();
-  });
 }
 
 } // namespace heddle::cpu

@@ -9,8 +9,14 @@
 
 namespace heddle::cpu {
 
-/// What a pass over the keys does.
+/// What a pass over the keys does: all of attention, unless it is one of several.
 struct AttentionPass {
+  /// Ends with the rows' maxima and sums.
+  bool sumsOnly = false;
+  /// Weights come from final maxima and sums through the probability region and are multiplied with the values.
+  bool weighsFinally = false;
+  /// Keys that no row sees weigh something too.
+  bool isDense = false;
   /// Mask region and tests of groups; without it all keys below kv_len take part.
   bool masks = true;
   /// Values of keys that weigh 0 are not read: for rows where one of those is not finite.
@@ -50,6 +56,7 @@ private:
   /// Lanes of the block's keys |key| to |key| + 15 that exist; |key| may be behind the last one.
   mlir::Value existingKeys(const KeyBlock &block, mlir::Value key);
   void emitSoftmax(const Extent &extent);
+  void emitFinalWeights(const KeyBlock &block, const Extent &extent);
   void emitRowWeights(mlir::Value row, const Extent &extent);
   mlir::Value loadScores(mlir::Value row, mlir::Value key, int64_t vector);
   /// Replaces the numbers of the tile's rows in the state at |start|; lane r is row r.

@@ -42,7 +42,10 @@ public:
       forRows([&](Value slot) { item.storePart(slot, lastDigit); });
       return item.status;
     }
-    judgeRows(shape.parts ? mergeParts() : emitPass(item.length, AttentionPass(), /*all=*/false));
+    if (item.probability)
+      emitTwoPasses();
+    else
+      judgeRows(shape.parts ? mergeParts() : emitPass(item.length, AttentionPass(), /*all=*/false));
     forRows([&](Value slot) { writeRow(slot); });
     if (item.op.getHasProbabilities())
       emitWeights();
@@ -128,6 +131,57 @@ private:
     return branch.getResult(0);
   }
 
+  //===--- Two passes -------------------------------------------------------===//
+
+  /// The first pass gives maxima and sums of all rows; the second takes scores again, makes them probabilities and
+  /// these weights, and multiplies with the values.
+  void emitTwoPasses() {
+    AttentionPass sums, weights;
+    sums.sumsOnly = weights.weighsFinally = true;
+    weights.isDense = !item.probability->skipsHiddenKeys();
+    judgeEmptyRows(emitPass(item.length, sums, /*all=*/false));
+    auto repeatLiteral = [&](AttentionPass pass) {
+      pass.masks = false;
+      if (mayBeLiteral())
+        emitter.ifThen(anyRowIs(Verdict::Literal), [&] {
+          if (pass.weighsFinally)
+            forRows([&](Value slot) { emitter.ifThen(isLiteral(slot), [&] { item.resetOutput(slot); }); });
+          repeatLiteralRows(pass, item.length);
+        });
+    };
+    repeatLiteral(sums);
+    emitPass(item.length, weights, /*all=*/weights.isDense);
+    repeatLiteral(weights);
+    forRows([&](Value slot) { judgeOutput(slot); });
+    repeatExactRows(weights);
+  }
+
+  void judgeEmptyRows(Value seesAny) {
+    forRows([&](Value slot) {
+      Value isEmpty = scalar.equal(item.loadFloat(shape.sums, slot), scalar.real(0));
+      item.storeFloat(scalar.real(double(Verdict::Ordinary)), shape.verdicts, slot);
+      emitter.ifThen(isEmpty, [&] { judgeEmptyRow(slot, seesAny); });
+      // With any sum but 0 the probabilities of a row without keys are 0 instead of NaN, as the rule asks.
+      if (item.op.getFullyMasked() != "nan")
+        emitter.ifThen(item.hasNoKeys(slot), [&] { item.storeFloat(scalar.real(1), shape.sums, slot); });
+    });
+  }
+
+  /// A row whose output has a NaN that its weights don't explain is to be repeated.
+  void judgeOutput(Value slot) {
+    Value isSuspect = hasNaN(slot), sum = item.loadFloat(shape.sums, slot);
+    if (item.probability->keepsNaN())
+      isSuspect = b.create<arith::AndIOp>(loc, scalar.equal(sum, sum), isSuspect);
+    emitter.ifThen(isSuspect, [&] {
+      Value verdict = item.loadFloat(shape.verdicts, slot), result = scalar.real(double(Verdict::Exact));
+      for (auto [plain, exact] :
+           {std::pair(Verdict::Literal, Verdict::LiteralExact), std::pair(Verdict::NoKeys, Verdict::NoKeysExact)})
+        result = scalar.select(isVerdict(verdict, plain), scalar.real(double(exact)), result);
+      item.storeFloat(result, shape.verdicts, slot);
+      item.resetOutput(slot);
+    });
+  }
+
   //===--- Rows that need more ----------------------------------------------===//
 
   Value isVerdict(Value verdict, Verdict expected) { return scalar.equal(verdict, scalar.real(double(expected))); }
@@ -187,7 +241,7 @@ private:
                            [&] { judgeSums(slot, Verdict::LiteralExact); });
           });
         });
-      repeatExactRows();
+      repeatExactRows(AttentionPass());
     });
   }
 
@@ -263,13 +317,16 @@ private:
     });
   }
 
-  void repeatExactRows() {
-    AttentionPass exact, literal;
+  /// Takes the exact rows once more through |pass|, without the keys that weigh 0.
+  void repeatExactRows(const AttentionPass &pass) {
+    AttentionPass exact = pass, literal = pass;
     exact.skipsZeroWeights = literal.skipsZeroWeights = true;
     literal.masks = false;
-    auto isExact = [&](Value slot) {
+    auto isExact = [&](Value slot) -> Value {
       Value verdict = item.loadFloat(shape.verdicts, slot);
-      return b.create<arith::OrIOp>(loc, isVerdict(verdict, Verdict::Exact), isVerdict(verdict, Verdict::LiteralExact));
+      Value is =
+          b.create<arith::OrIOp>(loc, isVerdict(verdict, Verdict::Exact), isVerdict(verdict, Verdict::LiteralExact));
+      return item.probability ? b.create<arith::OrIOp>(loc, is, isVerdict(verdict, Verdict::NoKeysExact)) : is;
     };
     emitter.ifThen(anyRow(isExact), [&] {
       item.forBlocks(item.length, [&](Value begin) {
@@ -281,6 +338,8 @@ private:
                            [&] { AttentionTile(item, pass).emit(slot, 1, block); });
           };
           repeat(Verdict::Exact, exact);
+          if (item.probability)
+            repeat(Verdict::NoKeysExact, exact);
           if (mayBeLiteral())
             repeat(Verdict::LiteralExact, literal);
         });
@@ -290,18 +349,31 @@ private:
 
   //===--- Results ----------------------------------------------------------===//
 
+  /// What a row without keys gives under a probability region that skips hidden keys, which are all of its keys; null
+  /// where it went through them.
+  Value buildEmptyOutput() {
+    if (!item.probability->skipsHiddenKeys())
+      return nullptr;
+    FloatMath m(b, loc, item.vectorType);
+    if (item.op.getFullyMasked() != "nan" || !item.probability->keepsNaN())
+      return m.real(0);
+    Value hasKeys = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ne, item.length, nought);
+    return b.create<arith::SelectOp>(loc, hasKeys, m.real(std::numeric_limits<double>::quiet_NaN()), m.real(0));
+  }
+
   void writeRow(Value slot) {
     constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
     constexpr float kInfinity = std::numeric_limits<float>::infinity();
     item.select(item.getRow(slot));
-    Value sum = item.loadFloat(shape.sums, slot), output = item.outputAddress(slot);
-    Value hasNoKeys = isVerdict(item.loadFloat(shape.verdicts, slot), Verdict::NoKeys);
+    Value sum = item.loadFloat(shape.sums, slot), output = item.outputAddress(slot), isEmpty = item.hasNoKeys(slot);
     FloatMath m(b, loc, item.vectorType);
-    Value filling = m.real(item.op.getFullyMasked() == "nan" ? kNaN : 0.0f);
+    Value filling = item.probability ? buildEmptyOutput() : m.real(item.op.getFullyMasked() == "nan" ? kNaN : 0.0f);
     Value divisor = emitter.broadcast(sum, kLanes);
     emitter.forVectors(Loops::ValueSize, nought, emitter.bound(Loops::ValueSize), [&](Value e, const Lanes &lanes) {
       Value part = b.create<vector::LoadOp>(loc, item.vectorType, emitter.scratch, emitter.add(output, e));
-      Value result = b.create<arith::SelectOp>(loc, hasNoKeys, filling, m.div(part, divisor));
+      Value result = item.probability ? part : m.div(part, divisor);
+      if (filling)
+        result = b.create<arith::SelectOp>(loc, isEmpty, filling, result);
       item.loops[Loops::ValueSize] = e;
       emitter.store(result, item.plan.getResultBinding(0), item.plan.getResult(0), item.loops, lanes);
     });
@@ -312,7 +384,7 @@ private:
     Value logarithm = buildLog64(wide, b.create<arith::ExtFOp>(loc, b.getF64Type(), sum));
     Value maximum = b.create<arith::ExtFOp>(loc, b.getF64Type(), item.loadFloat(shape.maxima, slot));
     Value lse = b.create<arith::TruncFOp>(loc, b.getF32Type(), wide.add(maximum, logarithm));
-    lse = b.create<arith::SelectOp>(loc, hasNoKeys, scalar.real(-kInfinity), lse);
+    lse = b.create<arith::SelectOp>(loc, isEmpty, scalar.real(-kInfinity), lse);
     emitter.store(lse, item.plan.getResultBinding(1), item.plan.getResult(1), item.loops, Lanes());
   }
 

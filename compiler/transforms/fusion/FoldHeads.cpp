@@ -36,8 +36,9 @@ bool dependsOnHead(SdpaOp op) {
     return !region.empty() && !region.getArgument(argument).use_empty();
   };
   auto isPerHead = [](AffineMap map) { return map.isFunctionOfDim(kHead); };
-  return asks(op.getScore(), 1 + kHead) || asks(op.getMask(), kHead) ||
-         llvm::any_of(op.getScoreCaptureMapList(), isPerHead) || llvm::any_of(op.getMaskCaptureMapList(), isPerHead);
+  return asks(op.getScore(), 1 + kHead) || asks(op.getMask(), kHead) || asks(op.getProbability(), 1 + kHead) ||
+         llvm::any_of(op.getScoreCaptureMapList(), isPerHead) || llvm::any_of(op.getMaskCaptureMapList(), isPerHead) ||
+         llvm::any_of(op.getProbabilityCaptureMapList(), isPerHead);
 }
 
 SmallVector<int64_t> range(int64_t count) { return llvm::to_vector(llvm::seq<int64_t>(0, count)); }

@@ -113,7 +113,9 @@ static bool isSingleHead(SdpaOp op) {
   auto ignoresHead = [](Region &region, unsigned argument) {
     return region.empty() || region.getArgument(argument).use_empty();
   };
-  bool isPlain = !op.getQueryScale() && !op.getKeyScale() && !op.getValueScale() && !op.getProbabilityScale();
+  // Heads with a probability region stay: what quantises each has a scale of its own.
+  bool isPlain = !op.getQueryScale() && !op.getKeyScale() && !op.getValueScale() && !op.getProbabilityScale() &&
+                 op.getProbability().empty();
   // The score region's first argument is the score.
   return op.getQNumHeads() == 1 && op.getKvNumHeads() == 1 && isPlain && ignoresHead(op.getScore(), 1 + kHead) &&
          ignoresHead(op.getMask(), kHead);
@@ -292,11 +294,12 @@ SdpaOp HeadJoiner::run() {
   auto op = builder.create<SdpaOp>(
       loc, type.clone(shape), /*lse=*/Type(), /*probabilities=*/Type(), query.tensor, key.tensor, value.tensor,
       first.getScaleOperand(), first.getQOffset(), first.getKvLen(), scores, masks, none, none, none, none, none, none,
-      builder.getI64IntegerAttr(numHeads), builder.getI64IntegerAttr(numHeads / join.groupSize), first.getScaleAttr(),
-      AffineMapAttr::get(query.map), AffineMapAttr::get(key.map), AffineMapAttr::get(value.map),
+      /*probability_captures=*/ValueRange(), builder.getI64IntegerAttr(numHeads),
+      builder.getI64IntegerAttr(numHeads / join.groupSize), first.getScaleAttr(), AffineMapAttr::get(query.map),
+      AffineMapAttr::get(key.map), AffineMapAttr::get(value.map),
       AffineMapAttr::get(AffineMap::get(kHeadSize + 1, 0, exprs, context)), builder.getAffineMapArrayAttr(scoreMaps),
       builder.getAffineMapArrayAttr(maskMaps), /*probability_scale=*/FloatAttr(), first.getNormalizerAttr(),
-      first.getFullyMaskedAttr());
+      first.getFullyMaskedAttr(), /*probability_capture_maps=*/builder.getAffineMapArrayAttr({}));
   IRMapping mapping;
   first.getScore().cloneInto(&op.getScore(), mapping);
   first.getMask().cloneInto(&op.getMask(), mapping);

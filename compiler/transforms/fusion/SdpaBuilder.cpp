@@ -147,14 +147,17 @@ SdpaOp SdpaBuilder::build() {
   auto op = builder.create<SdpaOp>(
       loc, getOutputType(), /*lse=*/Type(), getProbabilitiesType(), query, key, value, scale, /*q_offset=*/none,
       /*kv_len=*/none, captures(regions.score), captures(regions.mask), none, none, none, none, none, none,
-      builder.getI64IntegerAttr(plan.reading.numHeads), builder.getI64IntegerAttr(plan.kvNumHeads), number,
-      map(plan.query.placement), map(plan.key.placement), map(plan.value.placement), map(plan.targetPlacement),
-      maps(regions.score), maps(regions.mask), /*probability_scale=*/FloatAttr(),
-      NormalizerAttr::get(context, Normalizer::Softmax), FullyMaskedAttr::get(context, regions.rule));
+      captures(regions.probability), builder.getI64IntegerAttr(plan.reading.numHeads),
+      builder.getI64IntegerAttr(plan.kvNumHeads), number, map(plan.query.placement), map(plan.key.placement),
+      map(plan.value.placement), map(plan.targetPlacement), maps(regions.score), maps(regions.mask),
+      /*probability_scale=*/FloatAttr(), NormalizerAttr::get(context, Normalizer::Softmax),
+      FullyMaskedAttr::get(context, regions.rule), maps(regions.probability));
   if (regions.score)
     op.getScore().takeBody(regions.score->getRegion());
   if (regions.mask)
     op.getMask().takeBody(regions.mask->getRegion());
+  if (regions.probability)
+    op.getProbability().takeBody(regions.probability->getRegion());
   if (Value probabilities = op.getProbabilities())
     replaceProbabilities(probabilities);
   replaceOutput(op.getOutput());

@@ -12,8 +12,9 @@ namespace heddle::attn {
 
 /// The regions of an attention and the rule that belongs to them.
 struct SdpaRegions {
-  std::unique_ptr<ElementEmitter> score; // null: the score as it is
-  std::unique_ptr<ElementEmitter> mask;  // null: all keys are kept
+  std::unique_ptr<ElementEmitter> score;       // null: the score as it is
+  std::unique_ptr<ElementEmitter> mask;        // null: all keys are kept
+  std::unique_ptr<ElementEmitter> probability; // null: the probabilities as they are
   FullyMasked rule = FullyMasked::Literal;
   bool hasOpaqueBias = false;
 };

@@ -169,6 +169,9 @@ static constexpr int64_t kFewRows = 16;
 
 /// Number of parts that the keys are shared out in, 0 for none; null if that holds for all sizes.
 ShapeExpr AttentionOutliner::countParts() {
+  // Weights that depend on a row's sum can't be added up before all parts have it.
+  if (!op.getProbability().empty())
+    return ShapeExpr();
   ShapeExpr rows = loops.bounds[Loop::Row], keys = loops.bounds[Loop::Key];
   // Where a sequence attends to itself alone, few rows have few keys.
   if (rows == keys)
@@ -200,6 +203,13 @@ void AttentionOutliner::fill(KernelScope &scope, const TensorView *states) {
     keep = RegionCloner(outliner, scope, loops, op, mask)
                .clone(op.getMask(), {}, op.getMaskCaptures(), op.getMaskCaptureMapList());
   builder.yield(mask, keep);
+  if (op.getProbability().empty())
+    return;
+  unsigned probability = builder.addRegion(Float32Type::get(outliner.getContext()), firstCapture, {});
+  Value weight = RegionCloner(outliner, scope, loops, op, probability)
+                     .clone(op.getProbability(), builder.getLeading(probability, 0), op.getProbabilityCaptures(),
+                            op.getProbabilityCaptureMapList());
+  builder.yield(probability, weight);
 }
 
 Operation *AttentionOutliner::create(OpBuilder &b, Location loc, TypeRange types, ValueRange inputs, ValueRange sizes,

@@ -201,7 +201,8 @@ static bool readsMemory(OpOperand &use) {
     return static_cast<int64_t>(norm.getAxis()) + 1 != cast<RankedTensorType>(norm.getInput().getType()).getRank();
   if (auto sdpa = dyn_cast<attn::SdpaOp>(reader))
     return !llvm::is_contained(sdpa.getScoreCaptures(), use.get()) &&
-           !llvm::is_contained(sdpa.getMaskCaptures(), use.get()) && use.get() != sdpa.getQOffset();
+           !llvm::is_contained(sdpa.getMaskCaptures(), use.get()) &&
+           !llvm::is_contained(sdpa.getProbabilityCaptures(), use.get()) && use.get() != sdpa.getQOffset();
   return isa<func::ReturnOp, nn::MatMulOp, nn::GemmOp, nn::ConvOp, nn::EinsumOp, nn::MatMulIntegerOp>(reader);
 }
 
@@ -217,7 +218,8 @@ static bool repeatsRead(Operation *op, OpOperand &use) {
     });
   };
   return isFewer(sdpa.getScoreCaptures(), sdpa.getScoreCaptureMapList()) ||
-         isFewer(sdpa.getMaskCaptures(), sdpa.getMaskCaptureMapList());
+         isFewer(sdpa.getMaskCaptures(), sdpa.getMaskCaptureMapList()) ||
+         isFewer(sdpa.getProbabilityCaptures(), sdpa.getProbabilityCaptureMapList());
 }
 
 bool OutlinePlan::needsMemory(Operation *op) {

@@ -72,6 +72,7 @@ LogicalResult heddle::inferDims(ShapeAnalyzer &analyzer, attn::SdpaOp op) {
   space.sizes[kHead] = analyzer.context.constant(op.getQNumHeads());
   if (failed(space.checkCaptures(op.getScoreCaptures(), op.getScoreCaptureMapList())) ||
       failed(space.checkCaptures(op.getMaskCaptures(), op.getMaskCaptureMapList())) ||
+      failed(space.checkCaptures(op.getProbabilityCaptures(), op.getProbabilityCaptureMapList())) ||
       failed(space.checkPerBatch(op.getQOffset())) || failed(space.checkPerBatch(op.getKvLen())))
     return failure();
   ShapeExprs output;

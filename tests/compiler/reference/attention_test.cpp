@@ -212,6 +212,55 @@ TEST_F(AttentionTest, QuantisedOperandsAndProbabilities) {
   expectNear(y, {(100 * p * -200 + 37 * p * 310) / sum});
 }
 
+// Half a probability and an eighth, or 3 for what isn't a number.
+constexpr char kShift[] = R"(probability {
+  ^bb0(%p: f32, %i0: index, %i1: index, %i2: index, %i3: index):
+    %half = arith.constant 0.5 : f32
+    %eighth = arith.constant 0.125 : f32
+    %three = arith.constant 3.0 : f32
+    %less = arith.mulf %p, %half : f32
+    %more = arith.addf %less, %eighth : f32
+    %isnan = arith.cmpf uno, %p, %p : f32
+    %weight = arith.select %isnan, %three, %more : f32
+    attn.yield %weight : f32
+  })";
+
+TEST_F(AttentionTest, TheProbabilityRegionSeesHiddenKeysAsZero) {
+  std::vector<HostTensor> y = attendKeys({0, 0, 50}, {4, 8, 16}, std::string(kMaskFrom) + kShift,
+                                         ", mask_capture_maps = [affine_map<(b, n, q, kv) -> ()>]", {makeInts({}, {2})});
+  // 0.375 of 4 and 8, an eighth of 16; results don't show the region.
+  expectNear(y.at(0).getFloats(), {0.375 * 12 + 2});
+  expectNear(y[1].getFloats(), {std::log(2)});
+  expectNear(y[2].getFloats(), {0.5, 0.5, 0});
+}
+
+TEST_F(AttentionTest, TheProbabilityRegionDecidesRowsWithoutKeys) {
+  auto run = [&](const std::string &rule, int64_t length) {
+    return attendKeys({0, 0}, {4, 8}, "kv_len(%d : tensor<1xi64>) " + std::string(kMaskNothing) + kShift,
+                      ", fully_masked = #attn<fully_masked " + rule + ">", {makeInts({1}, {length})});
+  };
+  for (auto [rule, output] : {std::pair("literal", 0.375 * 12), {"zero", 0.125 * 12}, {"nan", 3.0 * 12}}) {
+    expectNear(run(rule, 2).at(0).getFloats(), {output});
+    // Without keys there is nothing to weigh.
+    expectNear(run(rule, 0).at(0).getFloats(), {0});
+  }
+  expectNear(run("nan", 2)[2].getFloats(), {kNan, kNan});
+}
+
+TEST_F(AttentionTest, AWeightOfZeroReadsNothing) {
+  // The greater probability is cut down to 0, and its value infinite.
+  const char *cut = R"(probability {
+  ^bb0(%p: f32, %i0: index, %i1: index, %i2: index, %i3: index):
+    %half = arith.constant 0.5 : f32
+    %zero = arith.constant 0.0 : f32
+    %large = arith.cmpf ogt, %p, %half : f32
+    %weight = arith.select %large, %zero, %p : f32
+    attn.yield %weight : f32
+  })";
+  std::vector<HostTensor> y = attendKeys({0, 1}, {4, kInf}, cut, "");
+  expectNear(y.at(0).getFloats(), {4 / (1 + std::exp(1))});
+}
+
 TEST_F(AttentionTest, ReportsWhatDoesNotFitAtRunTime) {
   const char *text = R"(
 func.func @main(%a: tensor<1x1x1x1xf32>, %b: tensor<1x?x1x1xf32>, %c: tensor<1x?x1x1xf32>, %d: tensor<?xf32>)

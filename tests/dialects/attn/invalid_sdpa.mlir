@@ -431,3 +431,52 @@ func.func @foreign_value(%q: tensor<?x?x4x64xf32>, %k: tensor<?x?x4x64xf32>, %v:
        : tensor<?x?x4x64xf32>, tensor<?x?x4x64xf32>, tensor<?x?x4x64xf32> -> tensor<?x?x4x64xf32>
   return
 }
+
+// -----
+
+func.func @probability_without_itself(%q: tensor<?x?x4x64xf32>, %k: tensor<?x?x4x64xf32>, %v: tensor<?x?x4x64xf32>) {
+  // expected-error @below {{expects probability region arguments ('f32', 'index', 'index', 'index', 'index'), got ('index', 'index', 'index', 'index')}}
+  %o = attn.sdpa %q, %k, %v probability {
+  ^bb0(%b: index, %h: index, %i: index, %j: index):
+    %c = arith.constant 1.0 : f32
+    attn.yield %c : f32
+  } {q_num_heads = 4 : i64, kv_num_heads = 4 : i64, scale = 0.125 : f32}
+       : tensor<?x?x4x64xf32>, tensor<?x?x4x64xf32>, tensor<?x?x4x64xf32> -> tensor<?x?x4x64xf32>
+  return
+}
+
+// -----
+
+func.func @probability_of_another_type(%q: tensor<?x?x4x64xf32>, %k: tensor<?x?x4x64xf32>, %v: tensor<?x?x4x64xf32>) {
+  // expected-error @below {{expects the probability region to yield 'f32', got 'i1'}}
+  %o = attn.sdpa %q, %k, %v probability {
+  ^bb0(%p: f32, %b: index, %h: index, %i: index, %j: index):
+    %c = arith.constant true
+    attn.yield %c : i1
+  } {q_num_heads = 4 : i64, kv_num_heads = 4 : i64, scale = 0.125 : f32}
+       : tensor<?x?x4x64xf32>, tensor<?x?x4x64xf32>, tensor<?x?x4x64xf32> -> tensor<?x?x4x64xf32>
+  return
+}
+
+// -----
+
+func.func @probability_rounded_twice(%q: tensor<?x?x4x64xf32>, %k: tensor<?x?x4x64xf32>, %v: tensor<?x?x4x64xf32>) {
+  // expected-error @below {{expects no probability_scale beside a probability region}}
+  %o = attn.sdpa %q, %k, %v probability {
+  ^bb0(%p: f32, %b: index, %h: index, %i: index, %j: index):
+    attn.yield %p : f32
+  } {q_num_heads = 4 : i64, kv_num_heads = 4 : i64, scale = 0.125 : f32, probability_scale = 0.01 : f32}
+       : tensor<?x?x4x64xf32>, tensor<?x?x4x64xf32>, tensor<?x?x4x64xf32> -> tensor<?x?x4x64xf32>
+  return
+}
+
+// -----
+
+func.func @probability_captures_without_region(%q: tensor<?x?x4x64xf32>, %gate: tensor<4xf32>) {
+  // expected-error @below {{expects no probability captures without a probability region}}
+  %o = attn.sdpa %q, %q, %q probability_captures(%gate : tensor<4xf32>)
+       {q_num_heads = 4 : i64, kv_num_heads = 4 : i64, scale = 0.125 : f32,
+        probability_capture_maps = [affine_map<(b, n, q, kv) -> (n)>]}
+       : tensor<?x?x4x64xf32>, tensor<?x?x4x64xf32>, tensor<?x?x4x64xf32> -> tensor<?x?x4x64xf32>
+  return
+}

@@ -66,6 +66,22 @@ func.func @everything(%q: tensor<?x?x12x64xf32>, %k: tensor<?x?x4x64xf32>, %v: t
   return %o, %lse, %p : tensor<?x?x12x64xf32>, tensor<?x12x?xf32>, tensor<?x12x?x?xf32>
 }
 
+// CHECK-LABEL: func.func @gated(
+// CHECK: attn.sdpa %{{.*}}, %{{.*}}, %{{.*}} probability_captures(%{{.*}} : tensor<4xf32>) probability {
+// CHECK-NEXT: ^bb0(%{{.*}}: f32, %{{.*}}: index, %{{.*}}: index, %{{.*}}: index, %{{.*}}: index, %{{.*}}: f32):
+// CHECK: attn.yield %{{.*}} : f32
+// CHECK: } {kv_num_heads = 4 : i64, probability_capture_maps = [#{{.*}}]
+func.func @gated(%q: tensor<?x?x4x64xf32>, %gate: tensor<4xf32>) -> tensor<?x?x4x64xf32> {
+  %o = attn.sdpa %q, %q, %q probability_captures(%gate : tensor<4xf32>) probability {
+  ^bb0(%p: f32, %b: index, %h: index, %i: index, %j: index, %g: f32):
+    %weight = arith.mulf %p, %g : f32
+    attn.yield %weight : f32
+  } {q_num_heads = 4 : i64, kv_num_heads = 4 : i64, scale = 0.125 : f32,
+     probability_capture_maps = [affine_map<(b, n, q, kv) -> (n)>]}
+     : tensor<?x?x4x64xf32>, tensor<?x?x4x64xf32>, tensor<?x?x4x64xf32> -> tensor<?x?x4x64xf32>
+  return %o : tensor<?x?x4x64xf32>
+}
+
 // CHECK-LABEL: func.func @quantized(
 // CHECK: attn.sdpa %{{.*}}, %{{.*}}, %{{.*}} query_scale(%{{.*}} : tensor<?x?x4x1xf32>) query_zero_point(%{{.*}} : tensor<?x?x4x1xui8>) key_scale(%{{.*}} : tensor<f32>) key_zero_point(%{{.*}} : tensor<i8>) value_scale(%{{.*}} : tensor<1x1x4x64xf32>) value_zero_point(%{{.*}} : tensor<i8>)
 // CHECK-SAME: probability_scale = 0.00787401571 : f32

@@ -223,3 +223,49 @@ kernel.func @ranked_input(%x: tensor<8x9xf32>) -> (tensor<8x4xf32>, tensor<8x4xi
   } : tensor<8x4xf32>, tensor<8x4xi64>
   kernel.return %v, %i : tensor<8x4xf32>, tensor<8x4xi64>
 }
+
+// -----
+
+kernel.func @probability_of_another_type(%q: tensor<2x3x8xf32>, %k: tensor<500x3x8xf32>, %v: tensor<500x3x4xf32>) -> tensor<2x3x4xf32> {
+  // expected-error @+1 {{expects region 'probability' to take ('f32'), got ('f64')}}
+  %s = kernel.attention bounds(affine_map<() -> (1, 3, 1, 2, 500, 8, 4)>)
+      ins(%q, %k, %v : tensor<2x3x8xf32>, tensor<500x3x8xf32>, tensor<500x3x4xf32>)
+      attributes {indexing_maps = [affine_map<(b, g, r, m, n, d, e) -> (m, g, d)>,
+                                   affine_map<(b, g, r, m, n, d, e) -> (n, g, d)>,
+                                   affine_map<(b, g, r, m, n, d, e) -> (n, g, e)>,
+                                   affine_map<(b, g, r, m, n, d, e) -> (m, g, e)>],
+                  scale = 0.125 : f32, fully_masked = "zero"} score {
+  ^bb0(%x: f32):
+    kernel.yield %x : f32
+  } mask {
+    %true = arith.constant true
+    kernel.yield %true : i1
+  } probability {
+  ^bb0(%p: f64):
+    kernel.yield %p : f64
+  } : tensor<2x3x4xf32>
+  kernel.return %s : tensor<2x3x4xf32>
+}
+
+// -----
+
+kernel.func @parts_before_the_sum(%q: tensor<2x3x8xf32>, %k: tensor<500x3x8xf32>, %v: tensor<500x3x4xf32>) -> tensor<2x3x2x6xf32> {
+  // expected-error @+1 {{expects no parts with a probability region, which needs the sum of all keys first}}
+  %s = kernel.attention bounds(affine_map<() -> (1, 3, 1, 2, 500, 8, 4)>)
+      ins(%q, %k, %v : tensor<2x3x8xf32>, tensor<500x3x8xf32>, tensor<500x3x4xf32>)
+      attributes {indexing_maps = [affine_map<(b, g, r, m, n, d, e) -> (m, g, d)>,
+                                   affine_map<(b, g, r, m, n, d, e) -> (n, g, d)>,
+                                   affine_map<(b, g, r, m, n, d, e) -> (n, g, e)>,
+                                   affine_map<(b, g, r, m, n, d, e) -> (n, g, m, e)>],
+                  scale = 0.125 : f32, fully_masked = "zero", part_size = 256 : i64, gives_parts} score {
+  ^bb0(%x: f32):
+    kernel.yield %x : f32
+  } mask {
+    %true = arith.constant true
+    kernel.yield %true : i1
+  } probability {
+  ^bb0(%p: f32):
+    kernel.yield %p : f32
+  } : tensor<2x3x2x6xf32>
+  kernel.return %s : tensor<2x3x2x6xf32>
+}

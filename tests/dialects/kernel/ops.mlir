@@ -196,3 +196,29 @@ kernel.func @merged(%q: tensor<2x3x8xf32>, %k: tensor<500x3x8xf32>, %v: tensor<5
   } : tensor<2x3x4xf32>
   kernel.return %o : tensor<2x3x4xf32>
 }
+
+// What happens to probabilities before they meet values.
+// CHECK-LABEL: kernel.func @weighted(
+// CHECK: } mask {
+// CHECK: } probability {
+// CHECK-NEXT: ^bb0(%[[P:.*]]: f32):
+// CHECK-NEXT: kernel.yield %[[P]] : f32
+kernel.func @weighted(%q: tensor<2x3x8xf32>, %k: tensor<500x3x8xf32>, %v: tensor<500x3x4xf32>) -> tensor<2x3x4xf32> {
+  %s = kernel.attention bounds(affine_map<() -> (1, 3, 1, 2, 500, 8, 4)>)
+      ins(%q, %k, %v : tensor<2x3x8xf32>, tensor<500x3x8xf32>, tensor<500x3x4xf32>)
+      attributes {indexing_maps = [affine_map<(b, g, r, m, n, d, e) -> (m, g, d)>,
+                                   affine_map<(b, g, r, m, n, d, e) -> (n, g, d)>,
+                                   affine_map<(b, g, r, m, n, d, e) -> (n, g, e)>,
+                                   affine_map<(b, g, r, m, n, d, e) -> (m, g, e)>],
+                  scale = 0.125 : f32, fully_masked = "zero"} score {
+  ^bb0(%x: f32):
+    kernel.yield %x : f32
+  } mask {
+    %true = arith.constant true
+    kernel.yield %true : i1
+  } probability {
+  ^bb0(%p: f32):
+    kernel.yield %p : f32
+  } : tensor<2x3x4xf32>
+  kernel.return %s : tensor<2x3x4xf32>
+}

@@ -253,6 +253,43 @@ kernel.func @tests_nothing_without_a_mask(%q: tensor<4x16xf32>, %k: tensor<40x16
 
 // -----
 
+// Weights that need the row's sum: a loop over blocks of keys ends with maxima and sums, a second one has the division,
+// the region's rounding and the values. Nothing is as large as the scores.
+// CHECK-LABEL: func.func @goes_over_the_keys_twice
+// CHECK-NOT: memref.alloc
+// CHECK: scf.for %{{.*}} = %c0 to %c600 step %c256
+// CHECK-NOT: math.roundeven
+// CHECK: scf.for %{{.*}} = %c0 to %c600 step %c256
+// CHECK: %[[PART:.*]] = arith.divf %{{.*}}, %{{.*}} : vector<16xf32>
+// CHECK-NEXT: %[[STEPS:.*]] = arith.divf %[[PART]], %{{.*}} : vector<16xf32>
+// CHECK-NEXT: math.roundeven %[[STEPS]] : vector<16xf32>
+#qmap = affine_map<(b, g, r, m, n, d, e) -> (m, d)>
+#kmap = affine_map<(b, g, r, m, n, d, e) -> (n, d)>
+#vmap = affine_map<(b, g, r, m, n, d, e) -> (n, e)>
+#omap = affine_map<(b, g, r, m, n, d, e) -> (m, e)>
+kernel.func @goes_over_the_keys_twice(%q: tensor<4x16xf32>, %k: tensor<600x16xf32>, %v: tensor<600x16xf32>)
+    -> tensor<4x16xf32> {
+  %o = kernel.attention bounds(affine_map<() -> (1, 1, 1, 4, 600, 16, 16)>)
+      ins(%q, %k, %v : tensor<4x16xf32>, tensor<600x16xf32>, tensor<600x16xf32>)
+      attributes {indexing_maps = [#qmap, #kmap, #vmap, #omap], scale = 0.25 : f32, fully_masked = "literal"} score {
+  ^bb0(%x: f32):
+    kernel.yield %x : f32
+  } mask {
+    %true = arith.constant true
+    kernel.yield %true : i1
+  } probability {
+  ^bb0(%p: f32):
+    %step = arith.constant 0.01 : f32
+    %steps = arith.divf %p, %step : f32
+    %whole = math.roundeven %steps : f32
+    %weight = arith.mulf %whole, %step : f32
+    kernel.yield %weight : f32
+  } : tensor<4x16xf32>
+  kernel.return %o : tensor<4x16xf32>
+}
+
+// -----
+
 // Scans that don't lie side by side run one by one, their sum in a register.
 // CHECK-LABEL: func.func @scans_rows
 // CHECK: scf.for

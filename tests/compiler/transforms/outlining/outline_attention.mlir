@@ -103,3 +103,28 @@ func.func @main(%q: tensor<?x?x1x64xf32> {nn.name = "q", nn.dims = ["b", "s", 1,
      : tensor<?x?x1x64xf32>, tensor<?x?x1x64xf32>, tensor<?x?x1x64xf32> -> tensor<?x?x1x64xf32>
   return %o : tensor<?x?x1x64xf32>
 }
+
+// -----
+
+// A region on probabilities comes along with what it captures. It needs the sum of all keys, so there are no parts.
+// CHECK: rt.dispatch @f32_attention
+// CHECK-NOT: rt.dispatch
+// CHECK-NOT: part_size
+// CHECK: } mask {
+// CHECK: } probability {
+// CHECK-NEXT: ^bb0(%[[P:.*]]: f32, %[[GATE:.*]]: f32):
+// CHECK: %[[WEIGHT:.*]] = arith.mulf %[[P]], %[[GATE]] : f32
+// CHECK-NEXT: kernel.yield %[[WEIGHT]] : f32
+func.func @main(%q: tensor<1x1x4x64xf32> {nn.name = "q", nn.dims = [1, 1, 4, 64]},
+                %k: tensor<1x900x4x64xf32> {nn.name = "k", nn.dims = [1, 900, 4, 64]},
+                %gate: tensor<4xf32> {nn.name = "g", nn.dims = [4]})
+    -> (tensor<1x1x4x64xf32> {nn.name = "o", nn.dims = [1, 1, 4, 64]}) {
+  %o = attn.sdpa %q, %k, %k probability_captures(%gate : tensor<4xf32>) probability {
+  ^bb0(%p: f32, %b: index, %h: index, %i: index, %j: index, %g: f32):
+    %weight = arith.mulf %p, %g : f32
+    attn.yield %weight : f32
+  } {q_num_heads = 4 : i64, kv_num_heads = 4 : i64, scale = 0.125 : f32,
+     probability_capture_maps = [affine_map<(b, n, q, kv) -> (n)>]}
+     : tensor<1x1x4x64xf32>, tensor<1x900x4x64xf32>, tensor<1x900x4x64xf32> -> tensor<1x1x4x64xf32>
+  return %o : tensor<1x1x4x64xf32>
+}
