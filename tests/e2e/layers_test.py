@@ -3,16 +3,19 @@
 what memory fusion saves."""
 
 import json
+import sys
 import unittest
 
 import numpy as np
 import onnx
 
-import bert
 import case
 import command
 import heddle
 import models
+
+sys.path.append(str(models.SOURCE / "tools/bench"))
+import bert  # noqa: E402
 
 LAYERS, LENGTH = 12, 512
 # One product for query, key and value, attention, its output, a norm, two products, a norm.

@@ -7,9 +7,11 @@
 #include "tools/heddle/json.h"
 #include "tools/heddle/measure.h"
 #include "tools/heddle/program.h"
+#include "tools/heddle/roofline.h"
 #include "tools/heddle/table.h"
 #include "tools/heddle/text.h"
 
+#include <algorithm>
 #include <cstdio>
 
 namespace heddle::cli {
@@ -21,11 +23,25 @@ struct Row {
   std::vector<std::pair<std::string, std::vector<int64_t>>> shapes;
   unsigned threads;
   Measurement measurement;
+  double leastSeconds; ///< that the machine's roofline leaves for a run
 
+  double percentOfRoofline() const { return 100 * leastSeconds * 1e6 / measurement.p50; }
   double gflops() const { return static_cast<double>(measurement.plan.flops) / measurement.p50 / 1e3; }
   /// Leading dimension of the first input: sentences, images.
   int64_t batch() const { return shapes.empty() || shapes[0].second.empty() ? 1 : shapes[0].second[0]; }
 };
+
+/// The seconds that the dispatches take at the roofline, one after the other.
+double secondsAtRoofline(const Roofline &roofline, const LoadedProgram &loaded, const Measurement &m) {
+  // Products read weights, which come from the level that holds all the run's data: each layer evicts the one before.
+  // Other kernels read what was written just before them.
+  uint64_t all = loaded.info().constant_bytes + static_cast<uint64_t>(m.plan.arena_bytes);
+  double seconds = 0;
+  for (const DispatchCost &cost : m.dispatches)
+    seconds += roofline.leastSeconds(cost.flops, cost.bytes,
+                                     cost.root == "contract" ? all : static_cast<uint64_t>(cost.bytes));
+  return seconds;
+}
 
 std::string fixed(double value, int digits) {
   char text[64];
@@ -44,25 +60,36 @@ Table tableOf(const std::vector<Row> &rows) {
     table.addRow({row.artifact, row.device, join(shapes, " "), std::to_string(row.threads),
                   std::to_string(m.samples.size()), fixed(m.min, 1), fixed(m.p50, 1), fixed(m.p90, 1), fixed(m.p99, 1),
                   fixed(m.max, 1), fixed(static_cast<double>(row.batch()) * 1e6 / m.p50, 1), fixed(row.gflops(), 2),
-                  "-"});
+                  fixed(row.percentOfRoofline(), 1)});
   }
   return table;
 }
 
-void writeMachine(JsonWriter &json) {
+void writeRoofline(JsonWriter &json, const Roofline &roofline) {
+  json.beginObject().key("threads").number(uint64_t(roofline.threads));
+  json.key("f32_gflops").number(roofline.flops * 1e-9).key("l1_gbs").number(roofline.l1 * 1e-9);
+  json.key("l2_gbs").number(roofline.l2 * 1e-9).key("l3_gbs").number(roofline.l3 * 1e-9);
+  json.key("dram_gbs").number(roofline.memory * 1e-9).endObject();
+}
+
+void writeMachine(JsonWriter &json, const std::vector<Roofline> &rooflines) {
   const heddle_host_info_t &host = *heddle_host_info();
   json.key("machine").beginObject().key("architecture").string(host.architecture).key("cpu").string(host.cpu_name);
   json.key("features").beginArray();
   for (size_t i = 0; i < host.feature_count; ++i)
     json.string(host.features[i]);
   json.endArray().key("l1d_bytes").number(host.l1d_bytes).key("l2_bytes").number(host.l2_bytes);
-  json.key("l3_bytes").number(host.l3_bytes).key("threads").number(uint64_t(host.thread_count)).endObject();
+  json.key("l3_bytes").number(host.l3_bytes).key("threads").number(uint64_t(host.thread_count));
+  json.key("roofline").beginArray();
+  for (const Roofline &roofline : rooflines)
+    writeRoofline(json, roofline);
+  json.endArray().endObject();
 }
 
-std::string jsonOf(const std::vector<Row> &rows) {
+std::string jsonOf(const std::vector<Row> &rows, const std::vector<Roofline> &rooflines) {
   JsonWriter json;
   json.beginObject().key("schema").string("heddle-bench-1");
-  writeMachine(json);
+  writeMachine(json, rooflines);
   json.key("rows").beginArray();
   for (const Row &row : rows) {
     const Measurement &m = row.measurement;
@@ -79,8 +106,8 @@ std::string jsonOf(const std::vector<Row> &rows) {
     json.key("p99_us").number(m.p99).key("max_us").number(m.max).key("samples_us").beginArray();
     for (double sample : m.samples)
       json.number(sample);
-    // The roofline isn't measured by this command yet: null is what the schema has for "unknown".
-    json.endArray().key("gflops").number(row.gflops()).key("percent_of_roofline").null().endObject();
+    json.endArray().key("gflops").number(row.gflops());
+    json.key("percent_of_roofline").number(row.percentOfRoofline()).endObject();
   }
   json.endArray().endObject();
   return json.take();
@@ -107,27 +134,39 @@ public:
       for (const std::vector<std::string> &shapeRow : shapeRows(shapes))
         rows.push_back(measureRow(loaded, shapeRow));
     }
-    std::string text = json ? jsonOf(rows) : csv ? tableOf(rows).csv() : tableOf(rows).aligned();
+    std::string text = json ? jsonOf(rows, rooflines) : csv ? tableOf(rows).csv() : tableOf(rows).aligned();
     std::fputs(text.c_str(), stdout);
     return Exit::Fine;
   }
 
 private:
-  Row measureRow(const LoadedProgram &loaded, const std::vector<std::string> &shapeRow) const {
+  Row measureRow(const LoadedProgram &loaded, const std::vector<std::string> &shapeRow) {
     const heddle_entry_info_t &entry = loaded.entry();
     RunInputs run = prepareInputs(entry, inputs, shapeRow, Missing::Generate, defaultInputs(loaded));
     if (!run.generated.empty())
       note("generated inputs: " + join(run.generated, ", "));
-    Row row{loaded.path, execution.device.empty() ? "cpu" : execution.device, {}, loaded.threads, {}};
+    Row row{loaded.path, execution.device.empty() ? "cpu" : execution.device, {}, loaded.threads, {}, 0};
     for (size_t i = 0; i < entry.input_count; ++i)
       row.shapes.emplace_back(entry.inputs[i].name, dimsOf(run.tensors[i].get()));
     row.measurement = measure(loaded, run.pointers(), seconds);
+    row.leastSeconds = secondsAtRoofline(rooflineOf(loaded.threads), loaded, row.measurement);
     return row;
+  }
+
+  /// The limits of |threads| threads, measured once; those of a single thread stand beside them in the report.
+  const Roofline &rooflineOf(unsigned threads) {
+    for (unsigned count : {1u, threads}) {
+      auto isOfCount = [&](const Roofline &roofline) { return roofline.threads == count; };
+      if (std::none_of(rooflines.begin(), rooflines.end(), isOfCount))
+        rooflines.push_back(measureRoofline(count));
+    }
+    return rooflines.back();
   }
 
   std::vector<std::string> artifacts, shapes, inputs;
   double seconds = 2;
   bool json = false, csv = false;
+  std::vector<Roofline> rooflines; ///< of one thread, and of those that the rows use
   ExecutionOptions execution;
 };
 

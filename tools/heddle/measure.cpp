@@ -54,6 +54,12 @@ Measurement measure(const LoadedProgram &loaded, const std::vector<const heddle_
   result.max = sorted.back();
   check(heddle_program_plan(loaded.program.get(), nullptr, inputs.data(), inputs.size(), &result.plan),
         loaded.context());
+  auto noteCost = [](void *user, const heddle_dispatch_info_t *dispatch) {
+    static_cast<Measurement *>(user)->dispatches.push_back({dispatch->root, dispatch->flops, dispatch->bytes});
+  };
+  // A run of its own, after all that are timed: observing costs.
+  heddle_session_set_observer(session, noteCost, &result);
+  runMicroseconds();
   return result;
 }
 

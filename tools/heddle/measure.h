@@ -6,15 +6,23 @@
 
 #include "tools/heddle/program.h"
 
+#include <string>
 #include <vector>
 
 namespace heddle::cli {
+
+/// What a dispatch takes, as the artifact states it for the shape.
+struct DispatchCost {
+  std::string root;
+  int64_t flops, bytes;
+};
 
 /// The times of one artifact at one shape, in microseconds.
 struct Measurement {
   std::vector<double> samples; ///< in the order of the runs
   double min, p50, p90, p99, max;
   heddle_plan_info_t plan;
+  std::vector<DispatchCost> dispatches;
 };
 
 /// Warms up for a tenth of |seconds|, then measures runs one by one for |seconds|; at least 3 and 10 runs.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""BERT encoders of any size as the TorchScript exporter writes them, with random weights."""
+"""BERT encoders of any size as the TorchScript exporter writes them, with random weights or given ones."""
 
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
@@ -9,11 +9,13 @@ class Bert:
     """Collects the nodes and weights of one model; `build` gives it."""
 
     def __init__(self, layers=12, width=768, heads=12, hidden=3072, vocabulary=1000, positions=512, ties_layers=False,
-                 seed=0):
+                 weights=None, seed=0):
         self.layers, self.width, self.heads, self.hidden = layers, width, heads, hidden
         self.vocabulary, self.positions = vocabulary, positions
         # One set of weights for all layers: the graph is the same, the file is small.
         self.ties_layers = ties_layers
+        # Arrays by name ("layer3.query.w"), matrices as rows times columns; what isn't given is random.
+        self.weights = dict(weights or {})
         self.random = np.random.default_rng(seed)
         self.nodes, self.constants = [], {}
 
@@ -25,26 +27,34 @@ class Bert:
         self.constants.setdefault(name, np.asarray(value))
         return name
 
-    def weight(self, layer, name, *shape):
-        name = f"{'shared' if self.ties_layers else f'layer{layer}'}.{name}"
+    def weight(self, name, *shape):
+        """The constant NAME of SHAPE; a random one has the variance that keeps activations in their range."""
         if name not in self.constants:
-            self.constant(name, self.random.standard_normal(shape, dtype=np.float32) / np.float32(shape[0] ** 0.5))
+            if name not in self.weights:
+                scale = np.float32(1 if name.startswith("embeddings") else shape[0] ** -0.5)
+                self.weights[name] = self.random.standard_normal(shape, dtype=np.float32) * scale
+            self.constant(name, self.weights[name])
         return name
 
-    def linear(self, layer, name, x, rows, columns):
-        product = self.add("MatMul", [x, self.weight(layer, name + ".w", rows, columns)], f"{layer}.{name}.MatMul")
-        return self.add("Add", [self.weight(layer, name + ".b", columns), product], f"{layer}.{name}.Add")
+    def part(self, layer, name):
+        return f"{'shared' if self.ties_layers else f'layer{layer}'}.{name}"
 
-    def norm(self, name, x):
-        gain = self.constant("gain", np.ones(self.width, np.float32))
-        bias = self.constant("norm_bias", np.zeros(self.width, np.float32))
-        return self.add("LayerNormalization", [x, gain, bias], name, axis=-1, epsilon=1e-12)
+    def linear(self, layer, name, x, rows, columns):
+        part = self.part(layer, name)
+        product = self.add("MatMul", [x, self.weight(part + ".w", rows, columns)], f"{layer}.{name}.MatMul")
+        return self.add("Add", [self.weight(part + ".b", columns), product], f"{layer}.{name}.Add")
+
+    def norm(self, part, output, x):
+        gain, bias = f"{part}.gain", f"{part}.bias"
+        self.weights.setdefault(gain, np.ones(self.width, np.float32))
+        self.weights.setdefault(bias, np.zeros(self.width, np.float32))
+        inputs = [x, self.weight(gain, self.width), self.weight(bias, self.width)]
+        return self.add("LayerNormalization", inputs, output, axis=-1, epsilon=1e-12)
 
     def embed(self):
         """The sum of words, positions and types, normalised; the additive mask as `bias`."""
         rows = {"word": self.vocabulary, "position": self.positions, "type": 2}
-        tables = {name: self.constant(name, self.random.standard_normal((count, self.width), dtype=np.float32))
-                  for name, count in rows.items()}
+        tables = {name: self.weight(f"embeddings.{name}", count, self.width) for name, count in rows.items()}
         self.add("Shape", ["input_ids"], "shape")
         self.add("Gather", ["shape", self.constant("one", np.array(1))], "length", axis=0)
         self.add("Unsqueeze", ["length", self.constant("axis0", np.array([0]))], "end")
@@ -59,7 +69,7 @@ class Bert:
         self.add("Cast", ["mask"], "keep", to=TensorProto.FLOAT)
         self.add("Sub", [self.constant("unit", np.float32(1)), "keep"], "hidden_keys")
         self.add("Mul", ["hidden_keys", self.constant("lowest", np.float32(np.finfo(np.float32).min))], "bias")
-        return self.norm("embeddings", "embedding1")
+        return self.norm("embeddings.norm", "embeddings", "embedding1")
 
     def attention(self, layer, x):
         size = self.width // self.heads
@@ -79,7 +89,8 @@ class Bert:
 
     def layer(self, number, x):
         attended = self.linear(number, "output", self.attention(number, x), self.width, self.width)
-        x = self.norm(f"{number}.norm1", self.add("Add", [attended, x], f"{number}.residual1"))
+        sums = self.add("Add", [attended, x], f"{number}.residual1")
+        x = self.norm(self.part(number, "norm1"), f"{number}.norm1", sums)
         wide = self.linear(number, "intermediate", x, self.width, self.hidden)
         scaled = self.add("Div", [wide, self.constant("root2", np.float32(2 ** 0.5))], f"{number}.gelu.Div")
         erf = self.add("Erf", [scaled], f"{number}.gelu.Erf")
@@ -87,7 +98,8 @@ class Bert:
         product = self.add("Mul", [wide, shifted], f"{number}.gelu.Mul")
         active = self.add("Mul", [product, self.constant("half", np.float32(0.5))], f"{number}.gelu.Mul_1")
         narrow = self.linear(number, "narrow", active, self.hidden, self.width)
-        return self.norm(f"{number}.norm2", self.add("Add", [narrow, x], f"{number}.residual2"))
+        sums = self.add("Add", [narrow, x], f"{number}.residual2")
+        return self.norm(self.part(number, "norm2"), f"{number}.norm2", sums)
 
     def build(self):
         """The model: ids, mask and types of (batch, sequence) to (batch, sequence, width)."""
