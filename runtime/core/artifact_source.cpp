@@ -22,6 +22,8 @@ heddle_status_t io_error(const char *path, const char *what, int number) {
   return fail(error::H0501, format("%s '%s': %s", what, path, std::strerror(number)));
 }
 
+constexpr const char *shrunk_help = "replace artifacts by renaming a new file over the old one";
+
 bool is_text(const char *data, size_t length) {
   return std::all_of(data, data + length, [](char c) {
     const auto byte = static_cast<unsigned char>(c);
@@ -70,6 +72,28 @@ void artifact_source::use_memory(const void *data, size_t length) {
   length_ = length;
 }
 
+heddle_status_t artifact_source::read(uint64_t offset, size_t length, std::byte *to) const {
+  if (descriptor_ < 0) {
+    std::memcpy(to, data_ + offset, length);
+    return nullptr;
+  }
+  while (length != 0) {
+    const ssize_t count = pread(descriptor_, to, length, static_cast<off_t>(offset));
+    if (count < 0 && errno == EINTR)
+      continue;
+    if (count < 0)
+      return fail(error::H0501, format("cannot read the artifact: %s", std::strerror(errno)), {}, context_);
+    if (count == 0) {
+      HEDDLE_RETURN_IF_ERROR(check_length());
+      return fail(error::H0507, "the artifact shrank while it was loaded", shrunk_help, context_);
+    }
+    to += count;
+    offset += static_cast<uint64_t>(count);
+    length -= static_cast<size_t>(count);
+  }
+  return nullptr;
+}
+
 heddle_status_t artifact_source::check_length() const {
   struct stat info;
   if (descriptor_ < 0)
@@ -80,7 +104,7 @@ heddle_status_t artifact_source::check_length() const {
     return fail(error::H0507,
                 format("the artifact shrank from %llu to %llu bytes after it was loaded",
                        static_cast<unsigned long long>(length_), static_cast<unsigned long long>(info.st_size)),
-                "replace artifacts by renaming a new file over the old one", context_);
+                shrunk_help, context_);
   return nullptr;
 }
 

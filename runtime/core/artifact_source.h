@@ -31,6 +31,10 @@ public:
   /// "in model.heddle", the context of errors.
   const std::string &context() const { return context_; }
 
+  /// Copies |length| bytes at |offset|, which lie within length(), without mapping the file's pages: they don't count
+  /// as this process's memory, and a file that has shrunk is an error instead of SIGBUS.
+  heddle_status_t read(uint64_t offset, size_t length, std::byte *to) const;
+
   /// Fails if the file has become shorter than what is mapped: touching the missing pages would raise SIGBUS.
   heddle_status_t check_length() const;
 

@@ -3,12 +3,14 @@
 // Loading: what isn't an artifact, versions, damage to the file's frame, checksums, targets, descriptions.
 
 #include <cstring>
+#include <fstream>
 
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <heddle/artifact_format.h>
 
+#include "runtime/core/artifact_source.h"
 #include "tests/runtime/test_support.h"
 
 namespace heddle::test {
@@ -152,6 +154,60 @@ TEST(Load, AFileThatShrinksIsNoticedBeforeTheRun) {
   EXPECT_EQ(outputs.error().message(),
             "the artifact shrank from " + std::to_string(artifact.size) + " to 64 bytes after it was loaded");
   EXPECT_EQ(outputs.error().error_code(), "H0507");
+}
+
+TEST(Load, AFileThatShrinksWhileItIsCopiedIsNoticed) {
+  const artifact_bytes artifact = scale_model().build();
+  const std::string path = write_file("shrinks_early", artifact.data(), artifact.size);
+  runtime::artifact_source source;
+  EXPECT_OK(source.open_file(path.c_str()));
+  std::vector<std::byte> bytes(artifact.size);
+  EXPECT_OK(source.read(8, artifact.size - 8, bytes.data()));
+  EXPECT_EQ(std::memcmp(bytes.data(), artifact.data() + 8, artifact.size - 8), 0);
+  ASSERT_EQ(truncate(path.c_str(), 64), 0);
+  expect_failure(source.read(8, artifact.size - 8, bytes.data()), "H0507",
+                 "the artifact shrank from " + std::to_string(artifact.size) + " to 64 bytes after it was loaded");
+}
+
+/// Bytes of the file at |path| that are in this process's memory through its mappings.
+size_t resident_bytes(const std::string &path) {
+  std::ifstream maps("/proc/self/smaps");
+  size_t kilobytes = 0;
+  bool is_file = false;
+  for (std::string line; std::getline(maps, line);) {
+    // "7f..-7f.. r--p ..." begins a mapping, "Rss:   64 kB" is one of its properties.
+    if (line.find('-') < line.find(' '))
+      is_file = line.size() > path.size() && line.compare(line.size() - path.size(), path.size(), path) == 0;
+    if (is_file && line.compare(0, 4, "Rss:") == 0)
+      kilobytes += std::stoul(line.substr(4));
+  }
+  return kilobytes * 1024;
+}
+
+TEST(Load, CopiedWeightsAreNotInMemoryTwice) {
+  constexpr uint32_t rows = 1 << 20; // of 16 bytes: many times the largest page
+  const artifact_bytes artifact = embedding_model(rows).build();
+  const std::string path = write_file("weights", artifact.data(), artifact.size);
+  const size_t weights = size_t(rows) * 16;
+  // Rows all over the table, so that its pages are touched.
+  std::vector<int64_t> rows_read(512);
+  for (size_t i = 0; i < rows_read.size(); ++i)
+    rows_read[i] = static_cast<int64_t>(i * (rows / rows_read.size()));
+  const tensor ids = make_tensor(HEDDLE_ELEMENT_I64, {1, 512}, rows_read);
+  for (heddle_weights_t kind : {HEDDLE_WEIGHTS_MAP, HEDDLE_WEIGHTS_COPY}) {
+    heddle_program_options_t options = {};
+    options.weights = kind;
+    auto program = program::load(path, options);
+    ASSERT_TRUE(bool(program)) << program.error().text();
+    const session session = make_session(*program);
+    auto outputs = session.run(nullptr, {&ids, &ids}, 1);
+    ASSERT_TRUE(bool(outputs)) << outputs.error().text();
+    // Pages are mapped in groups, so a table that is read in place is nearly all there; else only code and tables are.
+    if (kind == HEDDLE_WEIGHTS_MAP)
+      EXPECT_GT(resident_bytes(path), weights / 2);
+    else
+      EXPECT_LT(resident_bytes(path), weights / 2);
+  }
 }
 
 TEST(Load, AFileMayBeReplacedByRename) {

@@ -4,8 +4,6 @@
 
 #include "runtime/devices/cpu/cpu_device.h"
 
-#include <cstring>
-
 #include <heddle/executable_abi.h>
 
 #include "runtime/core/checked_math.h"
@@ -28,7 +26,7 @@ heddle_status_t cpu_program::copy_constants(const artifact &loaded) {
                 "load the artifact with mapped weights");
   std::byte *next = copied_constants_.data();
   for (const constant_table &constant : tables_->constants) {
-    std::memcpy(next, loaded.source.data() + constant.offset, constant.length);
+    HEDDLE_RETURN_IF_ERROR(loaded.source.read(constant.offset, constant.length, next));
     constants_.push_back(next);
     next += align_up(constant.length, HEDDLE_BUFFER_ALIGNMENT);
   }
