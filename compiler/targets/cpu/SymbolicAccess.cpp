@@ -51,11 +51,16 @@ Polynomial Polynomial::get(AffineExpr expr, SymbolSpace &space) {
   return atom(space.getAtom(expr));
 }
 
+// Addresses are numbers modulo 2^64, and so are coefficients: one that wraps belongs to a stride that no tensor in memory
+// is long enough for, and reads the same place.
+static int64_t addWrapped(int64_t x, int64_t y) { return int64_t(uint64_t(x) + uint64_t(y)); }
+static int64_t multiplyWrapped(int64_t x, int64_t y) { return int64_t(uint64_t(x) * uint64_t(y)); }
+
 Polynomial Polynomial::operator+(const Polynomial &other) const {
   Polynomial result = *this;
   for (const auto &[monomial, coefficient] : other.terms) {
     int64_t &sum = result.terms[monomial];
-    sum += coefficient;
+    sum = addWrapped(sum, coefficient);
     if (sum == 0)
       result.terms.erase(monomial);
   }
@@ -70,7 +75,7 @@ Polynomial Polynomial::operator*(const Polynomial &other) const {
       Monomial monomial = left;
       monomial.insert(monomial.end(), right.begin(), right.end());
       llvm::sort(monomial);
-      product.terms[monomial] = leftCoefficient * rightCoefficient;
+      product.terms[monomial] = multiplyWrapped(leftCoefficient, rightCoefficient);
       result = result + product;
     }
   }

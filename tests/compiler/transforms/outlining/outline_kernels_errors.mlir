@@ -9,3 +9,13 @@ func.func @main(%x: tensor<?x8xf32> {nn.name = "x", nn.dims = ["r", 8]}, %s: ten
   %z = nn.quantize_linear %x, %s {axis = 1 : i64, block_size = 0 : i64, to = ui4} : (tensor<?x8xf32>, tensor<f32>) -> tensor<?x8xui4>
   return %y, %z : tensor<?x8xi4>, tensor<?x8xui4>
 }
+
+// -----
+
+// Known extents alone say that no memory holds it; strides would overflow.
+func.func @main(%x: tensor<2147483647x?x9223372036854775807xf32> {nn.name = "x", nn.dims = [2147483647, "n", 9223372036854775807]})
+    -> (tensor<2147483647x?x9223372036854775807xf32> {nn.name = "y", nn.dims = [2147483647, "n", 9223372036854775807]}) {
+  // expected-error @+1 {{expects tensors of at most 2^47 bytes; the CPU target has no kernel for it}}
+  %y = nn.unary relu %x : (tensor<2147483647x?x9223372036854775807xf32>) -> tensor<2147483647x?x9223372036854775807xf32>
+  return %y : tensor<2147483647x?x9223372036854775807xf32>
+}
