@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Attention of 12 heads of size 64, for heddle-kernel-bench. All masks count the operations of the whole, so that times
+// compare: a causal mask at twice the whole's per cent skips what it may.
+
+#include "llvm/Support/FormatVariadic.h"
+
+#include "tests/conformance/attention_text.h"
+#include "tests/conformance/kernel_bench.h"
+
+namespace heddle::conformance {
+namespace {
+
+constexpr int64_t kHeads = 12, kHeadSize = 64;
+
+/// Only the 256 keys up to the query's own.
+constexpr char kWindow256[] = R"(%past = arith.cmpi ule, %n, %m : index
+    %w = arith.constant 256 : index
+    %end = arith.addi %n, %w : index
+    %near = arith.cmpi ugt, %end, %m : index
+    %keep = arith.andi %past, %near : i1)";
+
+attention_text make_text(const std::string &mask) {
+  return {.key_heads = kHeads, .head_size = kHeadSize, .value_size = kHeadSize, .mask = mask, .fully_masked = "zero"};
+}
+
+bench_case make_case(const std::string &kind, const attention_text &text, std::vector<int64_t> sizes) {
+  bench_case result;
+  result.name = llvm::formatv("{0}/{1}x{2}x{3}", kind, sizes[0], sizes[1], sizes[2]);
+  result.text = text.build();
+  result.function = "attention";
+  result.amount = 4.0 * static_cast<double>(kHeads * kHeadSize * sizes[0] * sizes[1] * sizes[2]);
+  result.sizes = std::move(sizes);
+  return result;
+}
+
+/// A mask of ones for the first |kept| keys, as padding writes it.
+bench_case make_padded(const std::string &kind, const std::vector<int64_t> &sizes, int64_t kept) {
+  attention_text text = make_text(kPaddingMask);
+  text.captures = {{"tensor<?x?xi64>", "0, 2", "b, n", "i64"}};
+  text.score = kPaddingScore;
+  bench_case result = make_case(kind, text, sizes);
+  result.prepare = [=](std::vector<host_tensor> &inputs) {
+    for (int64_t i = 0; i < inputs[3].size(); ++i)
+      inputs[3].set_int(i, i % sizes[2] < kept);
+  };
+  return result;
+}
+
+/// One step of a decoder: few queries, keys in parts whose states are merged later; reading keys and values bounds it.
+bench_case make_step(int64_t rows, int64_t keys, size_t copies) {
+  attention_text text{.key_heads = kHeads, .head_size = kHeadSize, .value_size = kHeadSize};
+  text.parts = attention_text::parts_use::gives;
+  bench_case result = make_case(copies > 1 ? "attention_step_from_memory" : "attention_step", text,
+                                {1, rows, keys, (keys + 255) / 256});
+  result.bound = bench_case::limit::bytes;
+  result.amount = 2.0 * static_cast<double>(kHeads * keys * kHeadSize) * sizeof(float);
+  result.read_input = 1;
+  result.copies = copies;
+  return result;
+}
+
+} // namespace
+
+std::vector<bench_case> attention_cases() {
+  std::vector<bench_case> result;
+  for (const std::vector<int64_t> &sizes :
+       {std::vector<int64_t>{1, 128, 128}, {8, 128, 128}, {1, 512, 512}, {1, 2048, 2048}}) {
+    result.push_back(make_case("attention", make_text(""), sizes));
+    result.push_back(make_case("attention_causal", make_text(kCausal), sizes));
+    result.push_back(make_case("attention_window256", make_text(kWindow256), sizes));
+    result.push_back(make_padded("attention_padding_keeps_all", sizes, sizes[2]));
+    result.push_back(make_padded("attention_padding_keeps_quarter", sizes, sizes[2] / 4));
+    result.push_back(make_padded("attention_padding_keeps_none", sizes, 0));
+  }
+  for (int64_t rows : {1, 4, 8})
+    result.push_back(make_step(rows, 2048, 1));
+  return result;
+}
+
+} // namespace heddle::conformance

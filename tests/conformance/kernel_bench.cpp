@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// heddle-kernel-bench: Google Benchmark's options, cases named TARGET/kernel/sizes. Kernel and limit alternate in short
+// windows on one thread and the best window of each part of the work counts, so that a busy neighbour or a changed
+// clock hits both alike; the columns best_us, percent and limit come from these, Google Benchmark's own time is the
+// mean of all.
+
+#include "tests/conformance/kernel_bench.h"
+
+#include <algorithm>
+#include <benchmark/benchmark.h>
+#include <chrono>
+#include <memory>
+#include <numeric>
+
+#include "tests/conformance/kernel_harness.h"
+#include "tools/heddle/peak_loops.h"
+
+namespace heddle::conformance {
+namespace {
+
+/// No window is much longer, so that most of them fall within a time slice.
+constexpr double kWindowSeconds = 0.5e-3;
+/// A window of the arithmetic limit: about 0.1 ms.
+constexpr int64_t kPeakFlops = 24 << 20;
+constexpr size_t kReadWindowBytes = 4 << 20;
+
+template <typename Action> double seconds_of(Action action) {
+  auto start = std::chrono::steady_clock::now();
+  action();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+/// The loops on vectors that |target| has: a kernel for AVX2 is measured against AVX2.
+const cli::PeakLoops &loops_of(const std::string &target) {
+  unsigned bits = target.find("v4") == std::string::npos ? 256 : 512;
+  for (const cli::PeakLoops &loops : cli::peakLoops())
+    if (loops.bits <= bits)
+      return loops;
+  return cli::peakLoops().back();
+}
+
+/// A compiled case with its operands, ready to run.
+class workload {
+public:
+  static std::unique_ptr<workload> create(const bench_case &bench, const std::string &target) {
+    auto result = std::unique_ptr<workload>(new workload(bench));
+    result->module_ = kernel_module::compile(bench.text, target);
+    if (!result->module_)
+      return nullptr;
+    auto inputs = random_inputs(result->module_->func(bench.function), bench.sizes, 1);
+    if (bench.prepare)
+      bench.prepare(inputs);
+    result->bind(inputs);
+    result->work_ = result->module_->count_work(bench.function, bench.sizes);
+    result->scratch_ = std::make_unique<guarded_buffer>(result->work_.scratch_bytes);
+    result->split();
+    return result;
+  }
+
+  /// One run, part by part; its seconds. Keeps the best time of each part.
+  double run() {
+    bindings_[bench_.read_input] = next_copy();
+    heddle_dispatch_t dispatch = {bindings_.data(), bench_.sizes.data(), &record_};
+    heddle_kernel_fn_t kernel = module_->entry(bench_.function);
+    double total = 0;
+    for (size_t part = 0; part < best_.size(); ++part) {
+      int64_t begin = work_.items * part / best_.size(), end = work_.items * (part + 1) / best_.size();
+      double seconds = seconds_of([&] { kernel(&dispatch, begin, end, scratch_->data()); });
+      best_[part] = std::min(best_[part], seconds);
+      total += seconds;
+    }
+    return total;
+  }
+
+  double best_seconds() const { return std::accumulate(best_.begin(), best_.end(), 0.0); }
+
+  /// Bytes per second of plain reading of the input that counts, where it comes from in runs, too.
+  double read_rate(const cli::PeakLoops &loops) {
+    size_t count = copies_[0].bytes / sizeof(float) / cli::kReadGranule * cli::kReadGranule;
+    const auto *data = reinterpret_cast<const float *>(next_copy());
+    // What lies in the cache is read several times, or the clock would be part of it.
+    size_t passes = copies_.size() > 1 ? 1 : std::max<size_t>(1, kReadWindowBytes / (count * sizeof(float)));
+    double seconds = seconds_of([&] {
+      for (size_t pass = 0; pass < passes; ++pass)
+        benchmark::DoNotOptimize(loops.read(data, count));
+    });
+    return static_cast<double>(passes * count * sizeof(float)) / seconds;
+  }
+
+private:
+  struct copy {
+    std::unique_ptr<guarded_buffer> memory;
+    size_t bytes;
+  };
+
+  explicit workload(const bench_case &bench) : bench_(bench) {}
+
+  /// Aligned as the runtime aligns buffers.
+  static copy copy_of(const host_tensor &tensor) {
+    constexpr size_t unit = HEDDLE_BUFFER_ALIGNMENT;
+    size_t bytes = (tensor.bytes.size() + unit - 1) / unit * unit;
+    copy result = {std::make_unique<guarded_buffer>(bytes), bytes};
+    std::copy(tensor.bytes.begin(), tensor.bytes.end(), result.memory->data());
+    return result;
+  }
+
+  void bind(const std::vector<host_tensor> &inputs) {
+    kernel::FuncOp func = module_->func(bench_.function);
+    for (size_t i = 0; i < bench_.copies; ++i)
+      copies_.push_back(copy_of(inputs[bench_.read_input]));
+    std::vector<host_tensor> operands = inputs;
+    for (unsigned i = 0; i < func.getResultTypes().size(); ++i)
+      operands.emplace_back(mlir::cast<mlir::RankedTensorType>(func.getResultTypes()[i]).getElementType(),
+                            result_dims(func, i, bench_.sizes));
+    for (const host_tensor &tensor : operands) {
+      buffers_.push_back(copy_of(tensor));
+      bindings_.push_back(buffers_.back().memory->data());
+    }
+  }
+
+  /// Parts of the work of about a window each, by the time of one run.
+  void split() {
+    best_.assign(1, 0.0);
+    double seconds = std::min(run(), run());
+    auto parts = static_cast<int64_t>(seconds / kWindowSeconds) + 1;
+    // Parts of data from memory would each find it where the one before left it.
+    bool is_whole = bench_.copies > 1 || work_.items == 0;
+    best_.assign(is_whole ? 1 : std::min(parts, work_.items), 1e30);
+  }
+
+  std::byte *next_copy() { return copies_[next_++ % copies_.size()].memory->data(); }
+
+  const bench_case bench_;
+  std::unique_ptr<kernel_module> module_;
+  std::vector<copy> copies_, buffers_;
+  size_t next_ = 0;
+  std::vector<void *> bindings_;
+  work_counts work_ = {};
+  std::unique_ptr<guarded_buffer> scratch_;
+  heddle_error_record_t record_ = {};
+  std::vector<double> best_;
+};
+
+void measure(benchmark::State &state, const bench_case &bench, const std::string &target) {
+  std::unique_ptr<workload> load = workload::create(bench, target);
+  if (!load) {
+    state.SkipWithError("the kernel does not compile");
+    return;
+  }
+  const cli::PeakLoops &loops = loops_of(target);
+  bool is_arithmetic = bench.bound == bench_case::limit::flops;
+  int64_t rounds = kPeakFlops / loops.flopsPerRound;
+  double limit = 0;
+  for (auto _ : state) {
+    if (is_arithmetic) {
+      // The optimiser must not know the seed, or it computes the sums itself.
+      volatile float seed = 0.5f;
+      double seconds = seconds_of([&] { benchmark::DoNotOptimize(loops.multiplyAdd(rounds, seed)); });
+      limit = std::max(limit, static_cast<double>(rounds * loops.flopsPerRound) / seconds);
+    } else {
+      limit = std::max(limit, load->read_rate(loops));
+    }
+    state.SetIterationTime(load->run());
+  }
+  double rate = bench.amount / load->best_seconds();
+  state.counters["best_us"] = load->best_seconds() * 1e6;
+  state.counters[is_arithmetic ? "gflops" : "gbs"] = rate * 1e-9;
+  state.counters["limit"] = limit * 1e-9;
+  state.counters["percent"] = 100 * rate / limit;
+}
+
+/// Windows that take about a tenth of a second, were the kernel at 100 GFLOP/s or 20 GB/s.
+int64_t iterations_of(const bench_case &bench) {
+  double rate = bench.bound == bench_case::limit::flops ? 1e11 : 2e10;
+  return std::clamp<int64_t>(static_cast<int64_t>(0.1 * rate / bench.amount), 20, 500);
+}
+
+void register_cases() {
+  for (const std::string &target : runnable_targets())
+    for (auto cases : {contract_cases, attention_cases, rowwise_cases})
+      for (const bench_case &bench : cases()) {
+        std::string name = target.substr(target.find(':') + 1) + "/" + bench.name;
+        benchmark::RegisterBenchmark(name.c_str(), [=](benchmark::State &state) { measure(state, bench, target); })
+            ->UseManualTime()
+            ->Iterations(iterations_of(bench))
+            ->Unit(benchmark::kMicrosecond);
+      }
+}
+
+} // namespace
+} // namespace heddle::conformance
+
+int main(int argc, char **argv) {
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv))
+    return 2;
+  heddle::conformance::register_cases();
+  benchmark::RunSpecifiedBenchmarks();
+  return 0;
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Micro-benchmarks of generated kernels as fractions of what this core can do. A case is a kernel with its sizes and
+// what it computes or moves; kernel_bench.cpp compiles and times it beside the machine's own limit.
+
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "tests/conformance/kernel_interpreter.h"
+
+namespace heddle::conformance {
+
+struct bench_case {
+  std::string name; // "contract/128x768x768"
+  std::string text; // the kernel
+  std::string function;
+  std::vector<int64_t> sizes; // its size arguments
+  /// What bounds it: arithmetic, a multiply-add counted as two operations, or reading.
+  enum class limit { flops, bytes } bound = limit::flops;
+  double amount = 0; // operations or bytes of one run
+  /// The input whose bytes count, where reading is the bound: the limit is a plain read of it.
+  unsigned read_input = 0;
+  /// Copies of |read_input| that runs use in turn: one stays in the cache, many come from memory each time.
+  size_t copies = 1;
+  /// Changes the random inputs before they are used; may be null.
+  std::function<void(std::vector<host_tensor> &)> prepare = nullptr;
+};
+
+/// Products of rows and packed weights: M from 1 on, odd sizes, weights from memory.
+std::vector<bench_case> contract_cases();
+/// Attention of 12 heads of size 64, with masks, and decoding steps.
+std::vector<bench_case> attention_cases();
+/// Norms, softmax, activations, residuals: kernels that move data.
+std::vector<bench_case> rowwise_cases();
+
+} // namespace heddle::conformance
