@@ -42,6 +42,21 @@ TEST(Contract, MultipliesByPackedWeights) {
     check_kernel(packed_product(n, k), "product", rows({0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 16, 31, 260, 600}));
 }
 
+TEST(Contract, KnowsItsRowsBeforehand) {
+  constexpr char text[] = R"(
+kernel.func @product(%x: tensor<{0}x33xf32>, %w: tensor<9x33x16xf32>) -> tensor<{0}x129xf32> {{
+  %y = kernel.contract bounds(affine_map<() -> ({0}, 129, 33)>) ins(%x, %w : tensor<{0}x33xf32>, tensor<9x33x16xf32>)
+      attributes {{indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (0, 0, 0)>,
+                                   affine_map<(m, n, k) -> (m, n)>], packed_rhs = 129 : i64} epilogue {{
+  ^bb0(%acc: f32):
+    kernel.yield %acc : f32
+  } : tensor<{0}x129xf32>
+  kernel.return %y : tensor<{0}x129xf32>
+})";
+  for (int64_t count : {0, 1, 2, 3, 7, 16})
+    check_kernel(llvm::formatv(text, count), "product", {{}});
+}
+
 TEST(Contract, RunsItsEpilogueOnAccumulators) {
   check_kernel(packed_product(48, 24, "%r = math.tanh %s : f32"), "product", rows({1, 7, 20}));
 }

@@ -26,19 +26,67 @@ Value ContractOperands::lhsStep() {
   return plan.contract.copyLhs ? emitter.index(1) : emitter.size(plan.getInput(0).strides[k]);
 }
 
-Value ContractOperands::rhsPanel(int64_t j) {
-  Value width = emitter.index(kLanes);
-  if (!plan.contract.packedRhs)
-    return emitter.mul(emitter.mul(emitter.index(j), packer.paddedDepth()), width);
-  // Panels hold 16 columns, so column * depth is where the panel of a multiple of 16 starts.
-  return emitter.mul(emitter.add(column, emitter.index(j * kLanes)), emitter.bound(k));
+//===--- Panels -------------------------------------------------------------===//
+
+void ContractOperands::openGroup(Value group, int64_t width) {
+  groupWidth = width;
+  Value panels = emitter.size(plan.nest.bounds[n].toExpr(plan.space).ceilDiv(kLanes));
+  if (!plan.contract.packedRhs) {
+    firstPanel = emitter.mul(group, emitter.index(width));
+    panelStep = emitter.index(1);
+    numPanels = emitter.min(emitter.sub(panels, firstPanel), emitter.index(width));
+    return;
+  }
+  firstPanel = group;
+  panelStep = emitter.size(plan.nest.bounds[n].toExpr(plan.space).ceilDiv(kLanes * width));
+  Value roundUp = emitter.sub(panelStep, emitter.index(1));
+  Value left = emitter.sub(panels, group);
+  numPanels = emitter.b.create<arith::DivUIOp>(emitter.loc, emitter.add(left, roundUp), panelStep);
 }
 
-void ContractOperands::prepare(Value firstRow, Value rowEnd, Value firstColumn, Value panelCount) {
-  rowBegin = firstRow;
-  column = firstColumn;
+SmallVector<int64_t> ContractOperands::possibleNumPanels() {
+  std::optional<int64_t> bound = plan.nest.bounds[n].getConstant();
+  if (!bound)
+    return llvm::to_vector(llvm::seq<int64_t>(1, groupWidth + 1));
+  int64_t panels = llvm::divideCeil(*bound, kLanes),
+          groups = std::max<int64_t>(1, llvm::divideCeil(panels, groupWidth));
+  // Weights: the groups differ by one panel at most. Activations: only the last one may be narrower.
+  int64_t most = plan.contract.packedRhs ? llvm::divideCeil(panels, groups) : std::min(panels, groupWidth);
+  int64_t least = plan.contract.packedRhs ? panels / groups : panels - (groups - 1) * groupWidth;
+  SmallVector<int64_t> counts;
+  if (most != 0)
+    counts.push_back(most);
+  if (least != most && least != 0)
+    counts.push_back(least);
+  return counts;
+}
+
+Value ContractOperands::column(int64_t j) {
+  Value panel = emitter.add(firstPanel, emitter.mul(panelStep, emitter.index(j)));
+  return emitter.mul(panel, emitter.index(kLanes));
+}
+
+Value ContractOperands::rhsPanel(int64_t j) {
   if (!plan.contract.packedRhs)
-    emitter.forLoop(emitter.index(0), panelCount, 1, [&](Value panel) { packPanel(panel); });
+    return emitter.mul(emitter.mul(emitter.index(j), packer.paddedDepth()), emitter.index(kLanes));
+  // Panels hold 16 columns, so column * depth is where the panel of a multiple of 16 starts.
+  return emitter.mul(column(j), emitter.bound(k));
+}
+
+Value ContractOperands::nextRhsPanel(int64_t j) {
+  // Stream j ends at the next stream's first panel, the last one at the last panel.
+  Value panels = emitter.size(plan.nest.bounds[n].toExpr(plan.space).ceilDiv(kLanes));
+  Value next = emitter.add(firstPanel, emitter.add(emitter.mul(panelStep, emitter.index(j)), emitter.index(1)));
+  next = emitter.min(next, emitter.sub(panels, emitter.index(1)));
+  return emitter.mul(emitter.mul(next, emitter.index(kLanes)), emitter.bound(k));
+}
+
+//===--- Copies -------------------------------------------------------------===//
+
+void ContractOperands::prepare(Value firstRow, Value rowEnd) {
+  rowBegin = firstRow;
+  if (!plan.contract.packedRhs)
+    emitter.forLoop(emitter.index(0), numPanels, 1, [&](Value panel) { packPanel(panel); });
   if (plan.contract.copyLhs)
     copyLhs(rowEnd);
 }
@@ -57,7 +105,7 @@ void ContractOperands::copyLhs(Value rowEnd) {
 }
 
 void ContractOperands::packPanel(Value panel) {
-  Value first = emitter.add(column, emitter.mul(panel, emitter.index(kLanes)));
+  Value first = emitter.mul(emitter.add(firstPanel, panel), emitter.index(kLanes));
   Value target = emitter.mul(emitter.mul(panel, packer.paddedDepth()), emitter.index(kLanes));
   packer.pack(target, first, emitter.bound(n), plan.nest.bounds[n].isMultipleOf(kLanes));
 }

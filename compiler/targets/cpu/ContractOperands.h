@@ -18,15 +18,28 @@ public:
       : emitter(emitter), loops(loops), plan(emitter.plan), m(plan.contract.panelLoops[0]),
         n(plan.contract.panelLoops[1]), k(plan.contract.panelLoops[2]), packer(emitter, loops, /*input=*/1, n, k) {}
 
-  /// Copies to scratch what has to be copied: rows |rowBegin| to |rowEnd|, |panelCount| panels from column |column| on.
-  void prepare(mlir::Value rowBegin, mlir::Value rowEnd, mlir::Value column, mlir::Value panelCount);
+  /// Panels are shared out in groups of up to |width|. Those of weights lie one stream apart: group g of G holds panels
+  /// g, g + G, g + 2 G ... Who runs consecutive groups then reads as many long streams as a group has panels, and
+  /// prefetchers follow long streams, not short ones. Those of activations are neighbours, which packing reads
+  /// together.
+  void openGroup(mlir::Value group, int64_t width);
+  /// Panels in the group, and what it may be.
+  mlir::Value getNumPanels() { return numPanels; }
+  llvm::SmallVector<int64_t> possibleNumPanels();
+  /// First column of panel |j| of the group.
+  mlir::Value column(int64_t j);
+
+  /// Copies to scratch what has to be copied: rows |rowBegin| to |rowEnd|, the group's panels of an activation.
+  void prepare(mlir::Value rowBegin, mlir::Value rowEnd);
 
   /// Element number of (row, k = 0) of the left side; k steps by lhsStep().
   mlir::Value lhsRow(mlir::Value row);
   mlir::Value lhsStep();
   mlir::Value lhsMemory() { return plan.contract.copyLhs ? emitter.scratch : emitter.getBinding(plan.bindings[0]); }
-  /// Element number of (k = 0, first column) of panel |j| of the work item; k steps by 16.
+  /// Element number of (k = 0, first column) of panel |j| of the group; k steps by 16.
   mlir::Value rhsPanel(int64_t j);
+  /// The same of the group that comes next, or of this one if it is the last. Weights only.
+  mlir::Value nextRhsPanel(int64_t j);
   mlir::Value rhsMemory() { return plan.contract.packedRhs ? emitter.getBinding(plan.bindings[1]) : emitter.scratch; }
 
 private:
@@ -38,7 +51,9 @@ private:
   const KernelPlan &plan;
   unsigned m, n, k;
   PanelPacker packer;
-  mlir::Value rowBegin, column;
+  mlir::Value rowBegin;
+  int64_t groupWidth = 0;
+  mlir::Value firstPanel, panelStep, numPanels; // of the group
 };
 
 } // namespace heddle::cpu

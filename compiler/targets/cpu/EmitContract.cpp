@@ -33,101 +33,177 @@ public:
     Value rows = emitter.index(plan.contract.rowsPerItem);
     rowBegin = emitter.mul(digits[m], rows);
     rowEnd = emitter.min(emitter.add(rowBegin, rows), emitter.bound(m));
-    int64_t width = plan.contract.columnVectors * kLanes;
-    column = emitter.mul(digits[m + 1], emitter.index(width));
-    Value columns = emitter.min(emitter.sub(emitter.bound(n), column), emitter.index(width));
-    Value panels = emitter.floorDiv(emitter.add(columns, emitter.index(kLanes - 1)), kLanes);
-    operands.prepare(rowBegin, rowEnd, column, panels);
-    emitForPanels(panels);
+    Value group = digits[m + 1];
+    std::optional<int64_t> height = plan.nest.bounds[m].getConstant();
+    int64_t fewRows = plan.contract.fewRows;
+    if (fewRows == 0 || (height && *height > fewRows)) {
+      emitManyRows(group);
+    } else if (height) {
+      emitFewRows(group);
+    } else {
+      Value isFew = emitter.less(emitter.bound(m), emitter.index(fewRows + 1));
+      emitter.ifThen(isFew, [&] { emitFewRows(group); }, [&] { emitManyRows(group); });
+    }
     return status;
   }
 
 private:
-  /// The last group of panels may be narrower than the others.
-  void emitForPanels(Value panels) {
-    int64_t most = plan.contract.columnVectors;
-    std::optional<int64_t> bound = plan.nest.bounds[n].getConstant();
-    if (!bound) {
-      SmallVector<int64_t> counts = llvm::to_vector(llvm::seq<int64_t>(1, most + 1));
-      emitSwitch(emitter, panels, counts, [&](int64_t count) { emitRows(count); });
-      return;
-    }
-    int64_t total = llvm::divideCeil(*bound, kLanes), last = total % most;
-    SmallVector<int64_t> counts;
-    if (total >= most)
-      counts.push_back(most);
-    if (last != 0)
-      counts.push_back(last);
-    emitSwitch(emitter, panels, counts, [&](int64_t count) { emitRows(count); });
+  /// Some rows by neighbouring panels of the item's group.
+  struct Tile {
+    Value row;
+    int64_t rows, firstPanel, panels;
+  };
+
+  /// Where a tile fetches what the next item reads, so that memory is busy while this item's rows multiply.
+  struct Prefetch {
+    Value share;           // sixteenths of each panel that a tile fetches: elements per step of k
+    SmallVector<Value> to; // element numbers
+  };
+
+  //===--- Few rows ---------------------------------------------------------===//
+
+  /// All rows are one tile, and several panels at once give it the accumulators and memory the streams that it needs.
+  void emitFewRows(Value group) {
+    operands.openGroup(group, plan.contract.fewRowVectors);
+    operands.prepare(rowBegin, rowEnd);
+    emitSwitch(emitter, operands.getNumPanels(), operands.possibleNumPanels(), [&](int64_t panels) {
+      SmallVector<int64_t> counts = llvm::to_vector(llvm::seq<int64_t>(1, plan.contract.fewRows + 1));
+      if (std::optional<int64_t> height = plan.nest.bounds[m].getConstant())
+        counts.assign(*height == 0 ? 0 : 1, *height);
+      emitSwitch(emitter, emitter.bound(m), counts, [&](int64_t rows) { emitFewRowTiles(rows, panels); }, true);
+    });
   }
 
-  //===--- Rows -------------------------------------------------------------===//
+  void emitFewRowTiles(int64_t rows, int64_t panels) {
+    // As many accumulators as a whole tile has.
+    int64_t most =
+        std::max<int64_t>(1, plan.contract.rowTile * plan.contract.columnVectors / std::max<int64_t>(1, rows));
+    int64_t tiles = llvm::divideCeil(panels, most), width = llvm::divideCeil(panels, tiles);
+    for (int64_t first = 0; first < panels; first += width)
+      emitTile({rowBegin, rows, first, std::min(width, panels - first)});
+  }
 
-  void emitRows(int64_t vectors) {
+  //===--- Many rows --------------------------------------------------------===//
+
+  void emitManyRows(Value group) {
+    operands.openGroup(group, plan.contract.columnVectors);
+    operands.prepare(rowBegin, rowEnd);
+    emitSwitch(emitter, operands.getNumPanels(), operands.possibleNumPanels(),
+               [&](int64_t panels) { emitRows(panels); });
+  }
+
+  void emitRows(int64_t panels) {
     // All items but the last have a multiple of the tile.
     std::optional<int64_t> rows = plan.nest.bounds[m].getConstant();
     RowTiles tiles{plan.contract.rowTile, plan.config.getInteger(config::kSplitRowTail) != 0, std::nullopt};
     if (rows)
       tiles.rest = *rows % tiles.height;
-    forRowTiles(emitter, tiles, rowBegin, rowEnd, [&](Value row, int64_t count) { emitTile(row, count, vectors); });
+    Value share = emitPrefetchShare();
+    forRowTiles(emitter, tiles, rowBegin, rowEnd, [&](Value row, int64_t count) {
+      Tile tile{row, count, 0, panels};
+      bool prefetches = plan.contract.prefetchRows != 0 && count >= plan.contract.prefetchRows;
+      emitTile(tile, prefetches ? planPrefetch(tile, share) : Prefetch());
+    });
+  }
+
+  /// Shares of a sixteenth, so that each is a whole number of elements per step of k. All tiles together fetch the
+  /// whole of each panel, or a bit more.
+  Value emitPrefetchShare() {
+    int64_t height = plan.contract.rowTile, least = plan.contract.prefetchRows;
+    Value rows = emitter.sub(rowEnd, rowBegin);
+    // Tiles that are too low to fetch anything don't count.
+    Value tiles = emitter.floorDiv(least == height ? rows : emitter.add(rows, emitter.index(height - 1)), height);
+    tiles = b.create<arith::MaxUIOp>(loc, tiles, emitter.index(1));
+    return b.create<arith::CeilDivUIOp>(loc, emitter.index(kLanes), tiles);
+  }
+
+  Prefetch planPrefetch(const Tile &tile, Value share) {
+    // Tiles of a split tail are lower than the others: rounded up, each has a number of its own.
+    int64_t height = plan.contract.rowTile;
+    Value rows = emitter.add(emitter.sub(tile.row, rowBegin), emitter.index(height - 1));
+    Value done = emitter.mul(emitter.floorDiv(rows, height), share);
+    Value first = emitter.min(done, emitter.sub(emitter.index(kLanes), share));
+    Prefetch prefetch{share, {}};
+    for (int64_t j = 0; j < tile.panels; ++j)
+      prefetch.to.push_back(emitter.add(operands.nextRhsPanel(j), emitter.mul(first, emitter.bound(k))));
+    return prefetch;
   }
 
   //===--- One tile ---------------------------------------------------------===//
 
-  void emitTile(Value row, int64_t rows, int64_t vectors) {
+  void emitTile(const Tile &tile, const Prefetch &prefetch = {}) {
     SmallVector<Value> lhsRows, panels;
-    for (int64_t r = 0; r < rows; ++r)
-      lhsRows.push_back(operands.lhsRow(emitter.add(row, emitter.index(r))));
-    for (int64_t j = 0; j < vectors; ++j)
-      panels.push_back(operands.rhsPanel(j));
+    for (int64_t r = 0; r < tile.rows; ++r)
+      lhsRows.push_back(operands.lhsRow(emitter.add(tile.row, emitter.index(r))));
+    for (int64_t j = 0; j < tile.panels; ++j)
+      panels.push_back(operands.rhsPanel(tile.firstPanel + j));
     auto type = VectorType::get({kLanes}, b.getF32Type());
     Value lhs = operands.lhsMemory(), rhs = operands.rhsMemory(), lhsStep = operands.lhsStep();
-    SmallVector<Value> zeros(rows * vectors, emitter.zero(type));
+    SmallVector<Value> zeros(tile.rows * tile.panels, emitter.zero(type));
     SmallVector<Value> sums =
         emitter.forLoop(emitter.index(0), emitter.bound(k), 1, zeros, [&](Value i, ValueRange current) {
           Value rhsOffset = emitter.mul(i, emitter.index(kLanes)), lhsOffset = emitter.mul(i, lhsStep);
-          SmallVector<Value> factors, next;
-          for (Value panel : panels)
-            factors.push_back(b.create<vector::LoadOp>(loc, type, rhs, emitter.add(panel, rhsOffset)));
-          for (int64_t r = 0; r < rows; ++r) {
-            Value element = b.create<memref::LoadOp>(loc, lhs, emitter.add(lhsRows[r], lhsOffset));
-            Value spread = b.create<vector::BroadcastOp>(loc, type, element);
-            for (int64_t j = 0; j < vectors; ++j)
-              // vector.fma would leave it to LLVM whether to round once; math.fma always does.
-              next.push_back(b.create<math::FmaOp>(loc, spread, factors[j], current[r * vectors + j]));
-          }
-          return next;
+          for (Value to : prefetch.to)
+            b.create<memref::PrefetchOp>(loc, rhs, ValueRange{emitter.add(to, emitter.mul(i, prefetch.share))},
+                                         /*isWrite=*/false, /*localityHint=*/3, /*isDataCache=*/true);
+          return emitProducts(
+              tile, current,
+              [&](int64_t r) -> Value {
+                Value element = b.create<memref::LoadOp>(loc, lhs, emitter.add(lhsRows[r], lhsOffset));
+                return b.create<vector::BroadcastOp>(loc, type, element);
+              },
+              [&](int64_t j) -> Value {
+                return b.create<vector::LoadOp>(loc, type, rhs, emitter.add(panels[j], rhsOffset));
+              });
         });
-    finishTile(row, rows, vectors, sums);
+    finishTile(tile, sums);
+  }
+
+  /// One step of k. The factors of the narrower side are in registers all at once, the others one after the other.
+  SmallVector<Value> emitProducts(const Tile &tile, ValueRange sums, llvm::function_ref<Value(int64_t)> left,
+                                  llvm::function_ref<Value(int64_t)> right) {
+    bool keepsRows = tile.rows < tile.panels;
+    SmallVector<Value> kept, next(sums.size());
+    for (int64_t i = 0; i < (keepsRows ? tile.rows : tile.panels); ++i)
+      kept.push_back(keepsRows ? left(i) : right(i));
+    for (int64_t i = 0; i < (keepsRows ? tile.panels : tile.rows); ++i) {
+      Value passing = keepsRows ? right(i) : left(i);
+      for (auto [j, other] : llvm::enumerate(kept)) {
+        int64_t sum = keepsRows ? j * tile.panels + i : i * tile.panels + j;
+        // vector.fma would leave it to LLVM whether to round once; math.fma always does.
+        next[sum] = keepsRows ? b.create<math::FmaOp>(loc, other, passing, sums[sum])
+                              : b.create<math::FmaOp>(loc, passing, other, sums[sum]);
+      }
+    }
+    return next;
   }
 
   /// Masks where the last columns may be missing; on CPUs whose masked stores are slow, only there.
-  void finishTile(Value row, int64_t rows, int64_t vectors, ArrayRef<Value> sums) {
+  void finishTile(const Tile &tile, ArrayRef<Value> sums) {
     if (plan.nest.bounds[n].isMultipleOf(kLanes)) {
-      emitEpilogue(row, rows, vectors, sums, false);
+      emitEpilogue(tile, sums, false);
       return;
     }
     if (plan.config.getInteger(config::kBranchMasks) == 0) {
-      emitEpilogue(row, rows, vectors, sums, true);
+      emitEpilogue(tile, sums, true);
       return;
     }
-    Value end = emitter.add(column, emitter.index(vectors * kLanes));
+    // Only the tile's last panel may be the last of all.
+    Value end = emitter.add(operands.column(tile.firstPanel + tile.panels - 1), emitter.index(kLanes));
     Value isWhole = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ule, end, emitter.bound(n));
-    emitter.ifThen(
-        isWhole, [&] { emitEpilogue(row, rows, vectors, sums, false); },
-        [&] { emitEpilogue(row, rows, vectors, sums, true); });
+    emitter.ifThen(isWhole, [&] { emitEpilogue(tile, sums, false); }, [&] { emitEpilogue(tile, sums, true); });
   }
 
-  void emitEpilogue(Value row, int64_t rows, int64_t vectors, ArrayRef<Value> sums, bool masked) {
-    for (int64_t j = 0; j < vectors; ++j) {
+  void emitEpilogue(const Tile &tile, ArrayRef<Value> sums, bool masked) {
+    for (int64_t j = 0; j < tile.panels; ++j) {
       Lanes lanes{kLanes, n, nullptr};
-      loops[n] = emitter.add(column, emitter.index(j * kLanes));
+      loops[n] = operands.column(tile.firstPanel + j);
       if (masked)
         lanes.mask = emitter.maskBelow(emitter.min(emitter.sub(emitter.bound(n), loops[n]), emitter.index(kLanes)));
-      for (int64_t r = 0; r < rows; ++r) {
-        loops[m] = emitter.add(row, emitter.index(r));
+      for (int64_t r = 0; r < tile.rows; ++r) {
+        loops[m] = emitter.add(tile.row, emitter.index(r));
         loops[k] = Value();
-        SmallVector<Value> arguments = {sums[r * vectors + j]};
+        SmallVector<Value> arguments = {sums[r * tile.panels + j]};
         for (unsigned input = 2; input < plan.getNumInputs(); ++input)
           arguments.push_back(emitter.load(plan.bindings[input], plan.getInput(input), loops, lanes));
         auto results = RegionEmitter(emitter, loops, lanes).emit(plan.root->getRegion(0), arguments);
@@ -148,7 +224,7 @@ private:
   SmallVector<Value> loops;
   ContractOperands operands;
   unsigned m, n, k;
-  Value rowBegin, rowEnd, column;
+  Value rowBegin, rowEnd;
   LogicalResult status = success();
 };
 

@@ -40,6 +40,9 @@ bool hasChecks(kernel::RootOpInterface root) {
   return root->walk(isChecked).wasInterrupted();
 }
 
+/// 1 where |value| is at most |limit|, else 0. Sizes are far below the divisor.
+AffineExpr isAtMost(AffineExpr value, int64_t limit) { return 1 - value.floorDiv(limit + 1).ceilDiv(int64_t(1) << 48); }
+
 AffineExpr product(ArrayRef<AffineExpr> factors, MLIRContext *context) {
   AffineExpr result = getAffineConstantExpr(1, context);
   for (AffineExpr factor : factors)
@@ -356,19 +359,35 @@ LogicalResult KernelPlan::planContract() {
   contract.rowTile = config.getInteger(config::kRowTile);
   contract.columnVectors = config.getInteger(config::kColumnVectors);
   contract.rowsPerItem = config.getInteger(config::kRowsPerItem);
+  if (contract.packedRhs) {
+    contract.fewRows = config.getInteger(config::kFewRows);
+    contract.fewRowVectors = config.getInteger(config::kFewRowVectors);
+    contract.prefetchRows = config.getInteger(config::kPrefetchRows);
+  }
   contract.copyLhs = nest.accesses[0].isIrregularIn(k);
   vectorLoop = n;
+  planContractItems();
+  return success();
+}
 
+void KernelPlan::planContractItems() {
+  auto [m, n, k] = contract.panelLoops;
   for (unsigned loop = 0; loop < m; ++loop)
     items.digits.push_back(toExpr(nest.bounds[loop]));
-  int64_t columns = kLanes * contract.columnVectors;
-  items.digits.push_back(toExpr(nest.bounds[m]).ceilDiv(contract.rowsPerItem));
-  items.digits.push_back(toExpr(nest.bounds[n]).ceilDiv(columns));
-  AffineExpr depth = toExpr(nest.bounds[k]), height = toExpr(nest.bounds[m]);
+  AffineExpr depth = toExpr(nest.bounds[k]), height = toExpr(nest.bounds[m]), width = toExpr(nest.bounds[n]);
+  int64_t columns = kLanes * contract.columnVectors, fewColumns = kLanes * contract.fewRowVectors;
+  AffineExpr groups = width.ceilDiv(columns), itemColumns = getAffineConstantExpr(columns, func.getContext());
+  if (contract.fewRows != 0) {
+    AffineExpr isFew = isAtMost(height, contract.fewRows);
+    groups = isFew * width.ceilDiv(fewColumns) + (1 - isFew) * groups;
+    itemColumns = itemColumns + isFew * (fewColumns - columns);
+  }
+  items.digits.push_back(height.ceilDiv(contract.rowsPerItem));
+  items.digits.push_back(groups);
   std::optional<int64_t> constantHeight = nest.bounds[m].getConstant();
   if (constantHeight && *constantHeight > contract.rowsPerItem)
     height = getAffineConstantExpr(contract.rowsPerItem, func.getContext());
-  items.workPerItem = (height * depth) * columns;
+  items.workPerItem = (height * depth) * itemColumns;
 
   // Scratch: the item's panels of an activation, depth rounded up to whole transposed blocks; the copied left side.
   constexpr int64_t kFloatBytes = 4;
@@ -377,7 +396,6 @@ LogicalResult KernelPlan::planContract() {
     items.scratchBytes = depthBlocks * (columns * kFloatBytes);
   if (contract.copyLhs)
     items.scratchBytes = items.scratchBytes + depthBlocks * (contract.rowsPerItem * kFloatBytes);
-  return success();
 }
 
 } // namespace heddle::cpu

@@ -21,6 +21,9 @@ inline constexpr llvm::StringLiteral kRowTile = "row_tile";
 inline constexpr llvm::StringLiteral kColumnVectors = "column_vectors";
 inline constexpr llvm::StringLiteral kRowsPerItem = "rows_per_item";
 inline constexpr llvm::StringLiteral kSplitRowTail = "split_row_tail";
+inline constexpr llvm::StringLiteral kFewRows = "few_rows";
+inline constexpr llvm::StringLiteral kFewRowVectors = "few_row_vectors";
+inline constexpr llvm::StringLiteral kPrefetchRows = "prefetch_rows";
 inline constexpr llvm::StringLiteral kBranchMasks = "branch_masks";
 inline constexpr llvm::StringLiteral kElementsPerItem = "elements_per_item";
 inline constexpr llvm::StringLiteral kVectorsPerItem = "vectors_per_item";
@@ -42,6 +45,10 @@ struct ContractPlan {
   bool packedRhs = false;
   unsigned panelLoops[3] = {}; // loop numbers of m, n, k after merging
   int64_t rowTile = 0, columnVectors = 0, rowsPerItem = 0;
+  /// Products of up to |fewRows| rows with a packed right side: their items take |fewRowVectors| panels.
+  int64_t fewRows = 0, fewRowVectors = 0;
+  /// Tiles of at least |prefetchRows| rows fetch the panels of the next item; none do where it is 0.
+  int64_t prefetchRows = 0;
   /// The left side is copied to scratch first, because its address isn't linear in k.
   bool copyLhs = false;
 };
@@ -112,6 +119,7 @@ private:
   void planScatter();
   void planTopK();
   mlir::LogicalResult planContract();
+  void planContractItems();
   mlir::LogicalResult planAttention();
   mlir::LogicalResult planParts(kernel::AttentionOp op);
   mlir::AffineExpr layOutAttention(mlir::AffineExpr depth);

@@ -60,6 +60,7 @@ kernel.func @checks_an_id_once_per_vector(%table: tensor<100x32xf32>, %ids: tens
 // CHECK-LABEL: func.func @multiplies_in_tiles
 // CHECK: scf.for
 // CHECK:   %[[SUMS:.*]]:16 = scf.for
+// CHECK-COUNT-4: memref.prefetch
 // CHECK-COUNT-4: vector.load
 // CHECK: memref.load
 // CHECK: vector.broadcast
