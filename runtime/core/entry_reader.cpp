@@ -3,6 +3,8 @@
 // Tables of one entry point. Order matters: inputs and the shape program come first, because later tables refer to
 // their slots, then buffers, then the steps that use all of them.
 
+#include <algorithm>
+#include <cstring>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -20,6 +22,27 @@ namespace {
 bool has_no_operand(shape_opcode opcode) { return opcode == shape_opcode::constant; }
 bool reads_input(shape_opcode opcode) {
   return opcode == shape_opcode::input_dim || opcode == shape_opcode::input_value;
+}
+
+/// A static size is kept; a dynamic one keeps its name, so that equal ones stay equal, or becomes static.
+bool is_special_dim(const heddle_dimension_t &general, const heddle_dimension_t &special) {
+  if (general.value >= 0)
+    return special.value == general.value;
+  return special.value >= 0 || std::strcmp(special.symbol, general.symbol) == 0;
+}
+
+bool is_specialization(const entry_table &general, const entry_table &special) {
+  auto is_special_input = [](const input_table &from, const input_table &to) {
+    return std::strcmp(from.name, to.name) == 0 && from.type == to.type &&
+           std::equal(from.dims.begin(), from.dims.end(), to.dims.begin(), to.dims.end(), is_special_dim);
+  };
+  auto is_same_output = [](const output_table &from, const output_table &to) {
+    return std::strcmp(from.name, to.name) == 0 && from.type == to.type && from.slots.size() == to.slots.size();
+  };
+  return std::equal(general.inputs.begin(), general.inputs.end(), special.inputs.begin(), special.inputs.end(),
+                    is_special_input) &&
+         std::equal(general.outputs.begin(), general.outputs.end(), special.outputs.begin(), special.outputs.end(),
+                    is_same_output);
 }
 
 } // namespace
@@ -119,6 +142,23 @@ heddle_status_t table_reader::read_outputs(const fb::Entry &entry, entry_table *
           format("output '%s' has %zu dimensions but %zu sizes", table.name, table.dims.size(), table.slots.size()));
     out->outputs.push_back(std::move(table));
   }
+  return nullptr;
+}
+
+heddle_status_t table_reader::read_specialization(const fb::Entry &entry, entry_table *out) {
+  out->specializes = "";
+  if (entry.specializes() < 0)
+    return nullptr;
+  const auto index = static_cast<size_t>(entry.specializes());
+  // One step from the general to the special, and no way back.
+  if (index >= tables_->entries.size() || *tables_->entries[index].specializes)
+    return damaged(format("entry '%s' specializes entry %zu of %zu", out->name, index, tables_->entries.size()));
+  entry_table &general = tables_->entries[index];
+  out->specializes = general.name;
+  // Runs that were checked against the general inputs are handed on without another check.
+  if (!is_specialization(general, *out))
+    return damaged(format("entry '%s' doesn't fit entry '%s', which it specializes", out->name, general.name));
+  general.specializations.push_back(static_cast<uint32_t>(tables_->entries.size()));
   return nullptr;
 }
 
@@ -350,6 +390,7 @@ heddle_status_t table_reader::read_entry(const fb::Entry *entry) {
   HEDDLE_RETURN_IF_ERROR(read_inputs(*entry, &out));
   HEDDLE_RETURN_IF_ERROR(read_shape_program(*entry, &out));
   HEDDLE_RETURN_IF_ERROR(read_outputs(*entry, &out));
+  HEDDLE_RETURN_IF_ERROR(read_specialization(*entry, &out));
   HEDDLE_RETURN_IF_ERROR(read_checks(*entry, &out));
   HEDDLE_RETURN_IF_ERROR(read_buffers(*entry, &out));
   HEDDLE_RETURN_IF_ERROR(read_steps(*entry, &out));

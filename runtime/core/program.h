@@ -35,6 +35,11 @@ namespace heddle::runtime {
 /// Finds the entry point |name|, null meaning the first.
 heddle_status_t find_entry(const program_tables &tables, const char *name, const entry_table **out_entry);
 
+/// The entry point that serves a run of |entry| with |inputs|, which have passed complete_inputs: one that specializes
+/// it for just their sizes, or itself.
+const entry_table &specialized_entry(const program_tables &tables, const entry_table &entry,
+                                     const heddle_tensor_t *const *inputs);
+
 /// What stands for the inputs of |entry|, one of |program|'s, where they are left out.
 const std::vector<heddle_tensor_t *> &defaults_of(const heddle_program_t &program, const entry_table &entry);
 

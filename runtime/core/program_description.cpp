@@ -30,7 +30,7 @@ void describe_entries(const program_tables &tables, program_description *out) {
       tensors.push_back({output.name, output.type, output.dims.size(), output.dims.data()});
     const size_t input_count = entry.inputs.size();
     out->entries.push_back({entry.name, tensors.data(), input_count, tensors.data() + input_count, entry.outputs.size(),
-                            entry.dispatch_count});
+                            entry.dispatch_count, entry.specializes});
   }
 }
 

@@ -158,6 +158,8 @@ struct entry_table {
   std::vector<buffer_table> buffers;
   std::vector<step_table> steps;
   uint32_t dispatch_count;
+  const char *specializes;               ///< name of the entry point that this one is for some sizes; "" for none
+  std::vector<uint32_t> specializations; ///< those of this one, in the file's order
 };
 
 struct program_tables {

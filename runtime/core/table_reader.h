@@ -38,6 +38,8 @@ private:
   heddle_status_t read_default(const fb::Input &input, input_table *out);
   static void find_shared_dims(entry_table *entry);
   heddle_status_t read_outputs(const fb::Entry &entry, entry_table *out);
+  /// Checks |out| against the entry point that it specializes, if it does.
+  heddle_status_t read_specialization(const fb::Entry &entry, entry_table *out);
   heddle_status_t read_dims(const flatbuffers::Vector<flatbuffers::Offset<fb::Dimension>> *dims, const char *tensor,
                             std::vector<heddle_dimension_t> *out);
   heddle_status_t read_shape_program(const fb::Entry &entry, entry_table *out);

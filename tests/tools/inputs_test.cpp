@@ -19,8 +19,8 @@ constexpr heddle_dimension_t biasDims[] = {{"", 3}};
 constexpr heddle_tensor_info_t encoderInputs[] = {{"input_ids", HEDDLE_ELEMENT_I64, 2, sequenceDims},
                                                   {"attention_mask", HEDDLE_ELEMENT_I64, 2, sequenceDims},
                                                   {"bias", HEDDLE_ELEMENT_F32, 1, biasDims}};
-constexpr heddle_entry_info_t encoder = {"main", encoderInputs, 3, nullptr, 0, 0};
-constexpr heddle_entry_info_t biasOnly = {"main", encoderInputs + 2, 1, nullptr, 0, 0};
+constexpr heddle_entry_info_t encoder = {"main", encoderInputs, 3, nullptr, 0, 0, ""};
+constexpr heddle_entry_info_t biasOnly = {"main", encoderInputs + 2, 1, nullptr, 0, 0, ""};
 const std::string listed = "inputs: input_ids i64[batch,sequence], attention_mask i64[batch,sequence], bias f32[3]";
 
 std::vector<int64_t> shapeOf(const RunInputs &inputs, size_t index) { return dimsOf(inputs.tensors[index].get()); }

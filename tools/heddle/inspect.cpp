@@ -21,7 +21,10 @@ std::string describeTensor(const heddle_tensor_info_t &tensor) {
 }
 
 std::string describeEntry(const heddle_program_t *program, const heddle_entry_info_t &entry) {
-  std::string out = "inputs\n";
+  std::string out = *entry.specializes
+                        ? std::string(entry.name) + ", for runs of " + entry.specializes + " with just these sizes\n"
+                        : "";
+  out += "inputs\n";
   for (size_t i = 0; i < entry.input_count; ++i) {
     const heddle_tensor_t *standing = heddle_program_default_input(program, entry.name, i);
     out +=

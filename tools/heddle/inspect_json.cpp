@@ -45,7 +45,12 @@ static void writeEntries(JsonWriter &json, const heddle_program_t *program, cons
       json.endObject();
     }
     json.endArray();
-    json.key("dispatch_count").number(uint64_t(entry.dispatch_count)).endObject();
+    json.key("dispatch_count").number(uint64_t(entry.dispatch_count)).key("specializes");
+    if (*entry.specializes)
+      json.string(entry.specializes);
+    else
+      json.null();
+    json.endObject();
   }
   json.endArray();
 }

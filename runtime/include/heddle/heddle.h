@@ -204,6 +204,7 @@ typedef struct heddle_entry_info_t {
   const heddle_tensor_info_t *outputs;
   size_t output_count;
   size_t dispatch_count;
+  const char *specializes; ///< name of the entry point that this one is for some sizes of inputs; "" for none
 } heddle_entry_info_t;
 
 typedef struct heddle_kernel_info_t {
@@ -290,7 +291,8 @@ HEDDLE_API heddle_status_t heddle_session_create(heddle_program_t *program, hedd
 /// Must not be called during a run.
 HEDDLE_API void heddle_session_release(heddle_session_t *session);
 
-/// Runs the entry point |entry| (null: the first) once.
+/// Runs the entry point |entry| (null: the first) once. Where the artifact has one that specializes it for just the
+/// inputs' sizes (heddle compile --bucket), that one does the work, to the same result within rounding.
 ///
 /// |inputs| and |out_outputs| are in the order of heddle_program_info. Inputs stay the caller's and must neither change
 /// nor go away until the call returns. An input may have i32 elements where i64 is asked for; it is widened. It may be
