@@ -35,25 +35,10 @@ static bool isTooLarge(Type type) {
   });
 }
 
-/// Whether the extents of |type| that are known say that no memory holds it.
-static bool isTooLarge(Type type) {
-  constexpr int64_t kMaxBytes = int64_t(1) << 47; // the address space of a process
-  auto tensor = dyn_cast<RankedTensorType>(type);
-  if (!tensor)
-    return false;
-  int64_t bytes = llvm::divideCeil(tensor.getElementTypeBitWidth(), 8);
-  // Strides are products as well, whether another extent is 0 or not.
-  return llvm::any_of(tensor.getShape(), [&](int64_t extent) {
-    return extent > 0 && (llvm::MulOverflow(bytes, extent, bytes) || bytes > kMaxBytes);
-  });
-}
-
 /// Why |op| has no kernel; empty if it has one.
 static StringRef findObstacle(Operation *op, const ShapeAnalysis &analysis) {
   if (op->getNumResults() == 1 && analysis.getElements(op->getResult(0)))
     return ""; // computed by the shape program
-  if (llvm::any_of(op->getOperandTypes(), isTooLarge) || llvm::any_of(op->getResultTypes(), isTooLarge))
-    return "expects tensors of at most 2^47 bytes";
   if (llvm::any_of(op->getOperandTypes(), isTooLarge) || llvm::any_of(op->getResultTypes(), isTooLarge))
     return "expects tensors of at most 2^47 bytes";
   auto isPacked = [](Type type) {
