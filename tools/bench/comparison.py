@@ -47,8 +47,17 @@ def machine(settings):
     return result
 
 
-def versions(names):
-    return {name: importlib.metadata.version(PACKAGES[name]) for name in names if name in PACKAGES}
+def find_versions(settings):
+    """The engines' versions; an engine that isn't installed becomes a missing one."""
+    result = {}
+    for name in settings.engines:
+        if name in settings.missing or name not in PACKAGES:
+            continue
+        try:
+            result[name] = importlib.metadata.version(PACKAGES[name])
+        except importlib.metadata.PackageNotFoundError:
+            settings.missing[name] = f"{settings.python} has no package {PACKAGES[name]}"
+    return result
 
 
 def tasks(models, lengths, batches, threads):
@@ -73,7 +82,7 @@ def measure(task, settings):
 
 
 def raise_limits(facts, again):
-    """Takes into FACTS what AGAIN, measured later, saw the machine do: other work hides limits, nothing adds to them."""
+    """Takes into FACTS what AGAIN, measured later, saw the machine do: other work hides limits, nothing adds to any."""
     for row, later in zip(facts["roofline"], again["roofline"]):
         row.update({limit: max(row[limit], later[limit]) for limit in row})
     facts["load_average"] = max(facts["load_average"], again["load_average"])
@@ -81,10 +90,9 @@ def raise_limits(facts, again):
 
 def compare(chosen, settings, progress):
     """The report of all tasks CHOSEN; PROGRESS is called with each row's name."""
-    facts = machine(settings)
-    result = {"schema": report.SCHEMA, "machine": facts, "missing": settings.missing,
-              "settings": {"rounds": settings.rounds, "seconds": settings.seconds},
-              "versions": versions([name for name in settings.engines if name not in settings.missing]), "rows": []}
+    facts, versions = machine(settings), find_versions(settings)
+    result = {"schema": report.SCHEMA, "machine": facts, "versions": versions, "missing": settings.missing,
+              "settings": {"rounds": settings.rounds, "seconds": settings.seconds}, "rows": []}
     for task in chosen:
         progress(task.name)
         result["rows"].append(measure(task, settings))

@@ -17,8 +17,8 @@ import numpy as np
 class Loaded:
     """A model ready to run: `run` gives the output as an array; `load_s` and `compile_s` are what that took."""
 
-    def __init__(self, run, load_s, compile_s=0.0, flops=None):
-        self.run, self.load_s, self.compile_s, self.flops = run, load_s, compile_s, flops
+    def __init__(self, run, load_s, compile_s=0.0):
+        self.run, self.load_s, self.compile_s = run, load_s, compile_s
 
 
 def is_fresh(target, *sources):
@@ -38,7 +38,7 @@ def finished(command, **options):
 
 
 def heddle(job, form, feeds, weights="map"):
-    from heddle_library import Program
+    from heddle_library import Library, Program
 
     build = pathlib.Path(job["build"])
     model = pathlib.Path(form["model"])
@@ -46,11 +46,11 @@ def heddle(job, form, feeds, weights="map"):
     compile_s = 0.0
     if not is_fresh(artifact, model, build / "bin/heddle", *build.glob("lib/libheddle*.so")):
         compile_s = finished([build / "bin/heddle", "compile", model, "-o", artifact])
+    library = Library(build / "lib/libheddle.so")
     begin = time.perf_counter()
-    program = Program(next(build.glob("lib/libheddle.so")), artifact, job["task"]["threads"], weights)
+    program = Program(library, artifact, job["task"]["threads"], weights)
     load_s = time.perf_counter() - begin
-    run = program.bind(feeds, job["output"])
-    return Loaded(run, load_s, compile_s, program.plan().flops)
+    return Loaded(program.bind(feeds, job["output"]), load_s, compile_s)
 
 
 def heddle_copy(job, form, feeds):

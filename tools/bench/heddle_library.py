@@ -35,11 +35,6 @@ class ProgramOptions(ctypes.Structure):
                 ("inspect_only", ctypes.c_int), ("thread_pool", handle)]
 
 
-class PlanInfo(ctypes.Structure):
-    _fields_ = [("arena_bytes", i64), ("scratch_bytes", i64), ("flops", i64), ("bytes", i64),
-                ("dispatch_count", size_t)]
-
-
 class Library:
     """The functions of libheddle.so at PATH. A failing status becomes a RuntimeError with its message."""
 
@@ -56,7 +51,6 @@ class Library:
                 ("thread_pool_create", handle, [ctypes.c_uint, pointer(handle)]),
                 ("program_load", handle, [text, pointer(ProgramOptions), pointer(handle)]),
                 ("program_info", pointer(ProgramInfo), [handle]),
-                ("program_plan", handle, [handle, text, pointer(handle), size_t, pointer(PlanInfo)]),
                 ("session_create", handle, [handle, pointer(handle)]),
                 ("session_run", handle, [handle, text, pointer(handle), size_t, pointer(handle), size_t])):
             function = getattr(self.library, f"heddle_{name}")
@@ -73,8 +67,8 @@ class Library:
 class Program:
     """An artifact with a session and a pool of its own, which live as long as the process."""
 
-    def __init__(self, library_path, artifact, threads, weights="map"):
-        self.library = library = Library(library_path)
+    def __init__(self, library, artifact, threads, weights="map"):
+        self.library = library
         self.pool, self.program, self.session = handle(), handle(), handle()
         library.check(library.thread_pool_create(threads, ctypes.byref(self.pool)))
         options = ProgramOptions(weights=WEIGHTS[weights], thread_pool=self.pool)
@@ -84,34 +78,34 @@ class Program:
         self.inputs = [entry.inputs[i].name.decode() for i in range(entry.input_count)]
         self.outputs = [entry.outputs[i].name.decode() for i in range(entry.output_count)]
 
-    def bind(self, feeds, output):
-        """A function that runs once on FEEDS and gives the array OUTPUT, which later runs overwrite."""
+    def wrap(self, array):
+        """The address of a tensor over the memory of ARRAY."""
+        out, dims = handle(), (i64 * array.ndim)(*array.shape)
+        self.library.check(self.library.tensor_wrap(NUMBERS[array.dtype], array.ndim, dims, array.ctypes.data,
+                                                    array.nbytes, None, None, ctypes.byref(out)))
+        return out.value
+
+    def view(self, tensor):
+        """The memory of TENSOR as an array."""
         library = self.library
-        arrays = [np.ascontiguousarray(feeds[name]) for name in self.inputs]
-        self.tensors = (handle * len(arrays))()
-        for i, array in enumerate(arrays):
-            out, dims = handle(), (i64 * array.ndim)(*array.shape)
-            library.check(library.tensor_wrap(NUMBERS[array.dtype], array.ndim, dims, array.ctypes.data, array.nbytes,
-                                              None, None, ctypes.byref(out)))
-            self.tensors[i] = out.value
-        results = (handle * len(self.outputs))()
-        arguments = (self.session, None, self.tensors, len(arrays), results, len(results))
-        library.check(library.session_run(*arguments))
-        tensor = results[self.outputs.index(output)]
         shape = library.tensor_dims(tensor)[:library.tensor_rank(tensor)]
         memory = (ctypes.c_char * library.tensor_byte_length(tensor)).from_address(library.tensor_data(tensor))
-        array = np.frombuffer(memory, TYPES[library.tensor_type(tensor)]).reshape(shape)
+        return np.frombuffer(memory, TYPES[library.tensor_type(tensor)]).reshape(shape)
+
+    def bind(self, feeds, output):
+        """A function that runs once on FEEDS and gives the array OUTPUT, which later runs overwrite."""
+        # The tensors have no memory of their own.
+        self.arrays = [np.ascontiguousarray(feeds[name]) for name in self.inputs]
+        self.tensors = (handle * len(self.arrays))(*[self.wrap(array) for array in self.arrays])
+        results = (handle * len(self.outputs))()
+        arguments = (self.session, None, self.tensors, len(self.arrays), results, len(results))
+        place, array = self.outputs.index(output), None
 
         def run():
-            library.check(library.session_run(*arguments))
+            nonlocal array
+            self.library.check(self.library.session_run(*arguments))
+            if array is None:  # made by the first run
+                array = self.view(results[place])
             return array
 
-        run.arrays = arrays  # the tensors have no memory of their own
         return run
-
-    def plan(self):
-        """What a run of the bound inputs takes."""
-        plan = PlanInfo()
-        self.library.check(self.library.program_plan(self.program, None, self.tensors, len(self.tensors),
-                                                     ctypes.byref(plan)))
-        return plan

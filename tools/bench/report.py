@@ -16,13 +16,11 @@ def peak_gflops(machine, threads):
 def complete(row, machine):
     """Adds to ROW, a task with its engines' results, what follows from them; returns it."""
     timed = {name: result for name, result in row["engines"].items() if "min_us" in result}
-    if row["flops"] is None:
-        row["flops"] = next((result["flops"] for result in timed.values() if result["flops"]), None)
     peak = peak_gflops(machine, row["threads"])
     for result in timed.values():
         # From the shortest run: what the engine can do, not what its neighbours left it.
-        result["gflops"] = row["flops"] / result["min_us"] / 1e3 if row["flops"] else None
-        result["percent_of_peak"] = 100 * result["gflops"] / peak if peak and row["flops"] else None
+        result["gflops"] = row["flops"] / result["min_us"] / 1e3
+        result["percent_of_peak"] = 100 * result["gflops"] / peak if peak else None
     others = {name: result for name, result in timed.items() if not is_ours(name) and result["agrees"]}
     row["best_other"] = min(others, key=lambda name: others[name]["min_us"], default=None)
     ours = timed.get("heddle")

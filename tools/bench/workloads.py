@@ -75,6 +75,11 @@ def bert_weights(path, layers):
     return weights
 
 
+def encoder_flops(rows, length, layers, width, hidden):
+    """Products of weights and attention's two, a multiply-add counted as two; ROWS in all, LENGTH in a sequence."""
+    return layers * rows * (8 * width * width + 4 * width * hidden + 4 * width * length)
+
+
 class Encoder:
     """A BERT encoder written by bert.py, with SIZES as its arguments; |source|: a fetched folder with real weights."""
     lengths = LENGTHS
@@ -83,9 +88,8 @@ class Encoder:
         self.source, self.sizes, self.output = source, sizes, "last_hidden_state"
 
     def flops(self, task):
-        """Products of weights and attention's two products, a multiply-add counted as two."""
-        rows, width, hidden = task.batch * task.length, self.sizes["width"], self.sizes["hidden"]
-        return self.sizes["layers"] * rows * (8 * width * width + 4 * width * hidden + 4 * width * task.length)
+        sizes = {name: self.sizes[name] for name in ("layers", "width", "hidden")}
+        return encoder_flops(task.batch * task.length, task.length, **sizes)
 
     def forms(self, folder, name, task):
         model, weights = folder / f"{name}.onnx", folder / f"{name}.weights.npz"
@@ -104,13 +108,10 @@ class Encoder:
 
 
 class Published:
-    """A model as somebody has published it: the only .onnx file of the fetched FOLDER."""
+    """A model as somebody has published it: the only .onnx file of the fetched FOLDER; FLOPS counts a task's."""
 
-    def __init__(self, folder, inputs, output, lengths):
-        self.folder, self.inputs, self.output, self.lengths = folder, inputs, output, lengths
-
-    def flops(self, task):
-        return None  # Heddle's own count stands, where it takes part
+    def __init__(self, folder, inputs, output, lengths, flops):
+        self.folder, self.inputs, self.output, self.lengths, self.flops = folder, inputs, output, lengths, flops
 
     def forms(self, folder, name, task):
         return {"onnx": {"model": str(next(fetched(self.folder).glob("*.onnx")))}}, {}
@@ -148,11 +149,25 @@ class Attention:
         return {name: random.standard_normal(shape, dtype=np.float32) for name in ("query", "key", "value")}
 
 
+def minilm_l3_flops(task):
+    return encoder_flops(task.batch * task.length, task.length, layers=3, width=384, hidden=1536)
+
+
+def vit_flops(task):
+    """ViT-S/14 on 16 x 16 patches and a class token, then three transposed convolutions of 4 x 4 taps."""
+    patches = 2 * 256 * 384 * 3 * 14 * 14
+    decoder = sum(2 * 16 * pixels * channels * channels_out
+                  for pixels, channels, channels_out in ((256, 384, 256), (1024, 256, 128), (4096, 128, 64)))
+    encoder = encoder_flops(257, 257, layers=12, width=384, hidden=1536)
+    return task.batch * (patches + encoder + decoder)
+
+
 MODELS = {
-    "minilm-l3": Published("minilm-l3", {"input_ids": "ids", "attention_mask": "mask"}, "onnx::Shape_422", LENGTHS),
+    "minilm-l3": Published("minilm-l3", {"input_ids": "ids", "attention_mask": "mask"}, "onnx::Shape_422", LENGTHS,
+                           minilm_l3_flops),
     "minilm-l6": Encoder("minilm-l6", layers=6, width=384, heads=12, hidden=1536, vocabulary=30522),
     "bert-base": Encoder(layers=12, width=768, heads=12, hidden=3072, vocabulary=30522),
-    "vit": Published("vit-focus", {"input_image": "image"}, "output_importance", (0,)),
+    "vit": Published("vit-focus", {"input_image": "image"}, "output_importance", (0,), vit_flops),
     **{f"attention-{mask}": Attention(mask) for mask in attention_models.MASKS},
     # Not compared by default: small enough for a test of these tools.
     "tiny": Encoder(layers=2, width=48, heads=4, hidden=96, vocabulary=1000),

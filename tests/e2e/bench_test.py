@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""tools/bench on its smallest model: the reports have their schema and add up, and nobody is left out in silence. What
+the times are is nobody's business here: CI machines are shared."""
+
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import command
+import models
+
+BENCH = models.SOURCE / "tools/bench"
+sys.path.append(str(BENCH))
+import acceptance  # noqa: E402
+import environment  # noqa: E402
+import report  # noqa: E402
+
+BUILD = pathlib.Path(os.environ["HEDDLE_BUILD_DIR"])
+LIMITS = {"threads", "f32_gflops", "l1_gbs", "l2_gbs", "l3_gbs", "dram_gbs"}
+
+
+def row_of(**engines):
+    """A row as `compare` measures it; microseconds by engine, negative ones of engines that disagree."""
+    return {"threads": 1, "flops": 1e6, "engines": {
+        name: {"min_us": abs(time), "median_us": 2 * abs(time), "agrees": time > 0} for name, time in engines.items()}}
+
+
+class BenchTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        scratch = tempfile.TemporaryDirectory(prefix="heddle-bench-")
+        cls.addClassCleanup(scratch.cleanup)
+        cls.scratch = pathlib.Path(scratch.name)
+
+    def run_tool(self, name, *arguments):
+        """The table and the JSON report of a tool that succeeds."""
+        path = self.scratch / f"{name}.json"
+        common = ["--rounds", "2", "--seconds", "0.01", "--build", BUILD, "--scratch", self.scratch / "files",
+                  "--python", sys.executable, "--json", path]
+        run = subprocess.run([sys.executable, "-B", BENCH / name, *arguments, *common], capture_output=True, text=True)
+        self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
+        return run.stdout, json.loads(path.read_text())
+
+    def check_machine(self, machine):
+        self.assertEqual({name for row in machine["roofline"] for name in row}, LIMITS)
+        for row in machine["roofline"]:
+            # A level is never slower than the one behind it; every one was measured.
+            self.assertGreaterEqual(row["l1_gbs"], row["l2_gbs"])
+            self.assertGreaterEqual(row["l3_gbs"], row["dram_gbs"])
+            self.assertGreater(min(row.values()), 0)
+
+    def check_row(self, row, machine, rounds):
+        peaks = {limits["threads"]: limits["f32_gflops"] for limits in machine["roofline"]}
+        for engine in ("heddle", "onnxruntime"):
+            result = row["engines"][engine]
+            samples = result["samples_us"]
+            self.assertEqual(result["runs"], len(samples))
+            self.assertGreaterEqual(len(samples), 3 * rounds)
+            self.assertEqual(result["min_us"], min(samples))
+            self.assertEqual(result["median_us"], statistics.median(samples))
+            self.assertAlmostEqual(result["gflops"], row["flops"] / min(samples) / 1e3)
+            if row["threads"] in peaks:
+                self.assertAlmostEqual(result["percent_of_peak"], 100 * result["gflops"] / peaks[row["threads"]])
+            self.assertTrue(result["agrees"])
+            # Sums in other orders, and nothing more.
+            self.assertLess(result["max_relative_difference"], 1e-5)
+        self.assertEqual(row["best_other"], "onnxruntime")
+        ours, other = (row["engines"][engine] for engine in ("heddle", "onnxruntime"))
+        self.assertAlmostEqual(row["ratio_min"], ours["min_us"] / other["min_us"])
+        self.assertAlmostEqual(row["ratio_median"], ours["median_us"] / other["median_us"])
+
+    def test_compare_adds_up_and_names_who_is_missing(self):
+        table, result = self.run_tool("compare", "--models", "tiny", "--lengths", "16", "--batches", "1,8", "--threads",
+                                      "1", "--engines", "heddle,onnxruntime,openvino")
+        self.assertEqual(result["schema"], "heddle-compare-1")
+        self.check_machine(result["machine"])
+        self.assertEqual([row["task"] for row in result["rows"]], ["tiny B1 S16 T1", "tiny B8 S16 T1"])
+        # Two layers of width 48, four heads, 96 hidden: products of weights, then of attention.
+        self.assertEqual(result["rows"][0]["flops"], 2 * 16 * (2 * 4 * 48 * 48 + 2 * 2 * 48 * 96 + 2 * 2 * 48 * 16))
+        for row in result["rows"]:
+            self.check_row(row, result["machine"], rounds=2)
+            self.assertIn(f"| {row['task']} | ", table)
+        # The tests' own interpreter has no such package.
+        self.assertEqual(list(result["missing"]), ["openvino"])
+        self.assertEqual(list(result["versions"]), ["onnxruntime"])
+        self.assertIn("- openvino: missing: ", table)
+
+    def test_accept_reports_every_bound(self):
+        table, result = self.run_tool("accept", "tiny", "--quick", "--engines", "heddle,onnxruntime")
+        self.assertEqual((result["schema"], result["suite"]), ("heddle-accept-1", "tiny"))
+        self.check_machine(result["machine"])
+        self.assertEqual([row["group"] for row in result["bounds"]],
+                         ["ratios"] * 2 + ["attention"] + ["runtime"] * 6 + ["compile"] * 2)
+        for row in result["bounds"]:
+            self.assertIsNotNone(row["value"], row["name"])
+            holds = row["value"] <= row["bound"] if row["direction"] == "at most" else row["value"] >= row["bound"]
+            self.assertEqual(row["pass"], holds)
+            self.assertIn(row["name"], table)
+        self.assertEqual((result["passed"], result["missed"]), (len(result["bounds"]), 0))
+        for row in result["comparison"]["rows"]:
+            self.check_row(row, result["machine"], rounds=2)
+
+    def test_a_bound_that_nobody_measured_is_missed(self):
+        for direction in (acceptance.AT_MOST, acceptance.AT_LEAST):
+            self.assertFalse(acceptance.Bound("", "", None, "", direction, 1).holds)
+        self.assertTrue(acceptance.Bound("", "", 1, "", acceptance.AT_MOST, 1).holds)
+        self.assertFalse(acceptance.Bound("", "", 0.9, "", acceptance.AT_LEAST, 1).holds)
+
+    def test_engines_with_other_numbers_are_no_rivals(self):
+        machine = {"roofline": [{"threads": 1, "f32_gflops": 10}]}
+        row = report.complete(row_of(heddle=100, onnxruntime=200, iree=-50), machine)
+        self.assertEqual((row["best_other"], row["ratio_min"]), ("onnxruntime", 0.5))
+        self.assertEqual(row["engines"]["heddle"]["percent_of_peak"], 100)
+        alone = report.complete(row_of(heddle=100, iree=-50), machine)
+        self.assertEqual((alone["best_other"], alone["ratio_min"]), (None, None))
+
+    def test_every_engine_has_its_packages(self):
+        script = (BENCH / "compare").read_text()
+        for engine, requirements in environment.parts().items():
+            self.assertTrue(engine == environment.BASE or f'"{engine}"' in script, engine)
+            names = [line for line in requirements.splitlines() if line and not line.startswith("#")]
+            self.assertTrue(names and all("==" in name for name in names), engine)
+
+    def test_bench_states_the_share_of_the_roofline(self):
+        artifact = self.scratch / "bench.heddle"
+        self.run_tool("compare", "--models", "tiny", "--lengths", "16", "--batches", "1", "--threads", "1", "--engines",
+                      "heddle,onnxruntime")
+        command.compile_model(self.scratch / "files/tiny.onnx", artifact)
+        run = command.heddle("bench", artifact, "--seconds", "0.01", "--threads", "1", "--json")
+        result = json.loads(run.stdout)
+        self.check_machine(result["machine"])
+        self.assertEqual([limits["threads"] for limits in result["machine"]["roofline"]], [1])
+        # A lower bound on time: nothing runs faster than the machine, but for what its limits missed under other load.
+        self.assertGreater(result["rows"][0]["percent_of_roofline"], 0)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Measurements of Heddle alone that `accept` needs: threads, loading, memory, compiling, dispatches, kernels."""
+
+import json
+import pathlib
+import re
+import subprocess
+import time
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+import rounds
+import workloads
+
+POLL_SECONDS = 0.02
+MB = 1e6
+
+
+def alternate(settings, jobs):
+    """Workers of Heddle on JOBS by name, timed turn by turn and closed."""
+    workers = {}
+    for name, job in jobs.items():
+        path = settings.scratch / f"probe-{name}.json"
+        path.write_text(json.dumps(job))
+        workers[name] = rounds.Worker(settings.python, "heddle", job, path)
+        if workers[name].failure:
+            raise SystemExit(f"heddle fails on {name}: {workers[name].failure}")
+    for _ in range(settings.rounds):
+        for worker in workers.values():
+            worker.take_turn(settings.seconds)
+    for worker in workers.values():
+        worker.close()
+    return workers
+
+
+def job_of(task, settings):
+    return {**workloads.prepare(task, settings.scratch), "build": str(settings.build)}
+
+
+def scaling(model, length, settings):
+    """Times of MODEL on one thread and two, in turns, and how the process on two began."""
+    jobs = {str(threads): job_of(workloads.Task(model, 1, length, threads), settings) for threads in (1, 2)}
+    workers = alternate(settings, jobs)
+    least = {name: min(worker.samples) for name, worker in workers.items()}
+    facts = workers["2"].facts
+    return {"one_us": least["1"], "two_us": least["2"], "load_ms": facts["load_s"] * 1e3,
+            "first_us": facts["first_s"] * 1e6}
+
+
+def resident_beside(pid, path):
+    """Bytes of resident memory of process PID that aren't the mapping of PATH."""
+    total, is_other = 0, True
+    for line in pathlib.Path(f"/proc/{pid}/smaps").read_text().splitlines():
+        if re.match(r"[0-9a-f]+-[0-9a-f]+ ", line):
+            is_other = not line.endswith(str(path))
+        elif line.startswith("Rss:") and is_other:
+            total += int(line.split()[1]) * 1024
+    return total
+
+
+def warm_memory(artifact, settings):
+    """Megabytes that a warm process of `heddle bench` takes beside the mapped artifact, at its default shape."""
+    seconds = 4
+    process = subprocess.Popen([settings.build / "bin/heddle", "bench", artifact, "--seconds", str(seconds)],
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    # In the middle of its measuring: before that it may not be warm, after it the roofline takes memory of its own.
+    time.sleep(seconds / 2)
+    result = resident_beside(process.pid, artifact.resolve())
+    process.wait()
+    return result / MB
+
+
+def compiling(model, artifact, settings):
+    """Seconds of compiling MODEL and the most anonymous memory in megabytes."""
+    begin, most = time.perf_counter(), 0
+    process = subprocess.Popen([settings.build / "bin/heddle", "compile", model, "-o", artifact],
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while process.poll() is None:
+        status = pathlib.Path(f"/proc/{process.pid}/status").read_text()
+        found = re.search(r"RssAnon:\s+(\d+) kB", status)  # gone once it ends
+        most = max(most, int(found.group(1)) * 1024 if found else 0)
+        time.sleep(POLL_SECONDS)
+    if process.returncode:
+        raise SystemExit(f"heddle compile {model} exits with {process.returncode}")
+    return time.perf_counter() - begin, most / MB
+
+
+def chain_model(path, count, rows, width):
+    """Writes COUNT products of (rows, width) by square matrices, one after the other: a dispatch each."""
+    random, nodes, constants = np.random.default_rng(0), [], []
+    for i in range(count):
+        # Orthogonal, so that values keep their size through the chain.
+        matrix = np.linalg.qr(random.standard_normal((width, width)))[0].astype(np.float32)
+        constants.append(numpy_helper.from_array(matrix, f"w{i}"))
+        nodes.append(helper.make_node("MatMul", [f"x{i}", f"w{i}"], [f"x{i + 1}"], name=f"product{i}"))
+    values = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [rows, width]) for name in ("x0", f"x{count}")]
+    graph = helper.make_graph(nodes, "chain", values[:1], values[1:], constants)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+
+
+def dispatch_microseconds(count, rows, width, settings):
+    """Least microseconds of each product of a chain, on one thread and two, in turns."""
+    model = settings.scratch / f"chain-{count}x{rows}x{width}.onnx"
+    chain_model(model, count, rows, width)
+    feeds = model.with_suffix(".npz")
+    np.savez(feeds, x0=np.ones((rows, width), np.float32))
+    form = {"model": str(model), "feeds": str(feeds), "layout": "BNSD"}
+    jobs = {f"chain-{threads}": {"task": {"threads": threads, "batch": 1, "length": 0}, "forms": {"onnx": form},
+                                 "output": f"x{count}", "folder": str(settings.scratch), "build": str(settings.build)}
+            for threads in (1, 2)}
+    workers = alternate(settings, jobs)
+    return [min(workers[name].samples) / count for name in jobs]
+
+
+def kernels(names, settings, repetitions):
+    """Rows of heddle-kernel-bench for the cases NAMES on all targets of this machine, by full name; best repetition."""
+    pattern = "|".join(re.escape(name) for name in names)
+    run = subprocess.run([settings.build / "bin/heddle-kernel-bench", f"--benchmark_filter=/({pattern})/iterations",
+                          f"--benchmark_repetitions={repetitions}", "--benchmark_format=json"],
+                         capture_output=True, text=True, check=True)
+    best = {}
+    for row in json.loads(run.stdout)["benchmarks"]:
+        if row["run_type"] != "iteration":
+            continue
+        name = row["name"].split("/iterations")[0]
+        if name not in best or row["percent"] > best[name]["percent"]:
+            best[name] = row
+    return best
