@@ -78,8 +78,9 @@ std::vector<bench_case> contract_cases() {
                          {16, 768, 768}}) {
     bench_case cold = make_case("contract_from_memory", m, n, k);
     cold.bound = bench_case::limit::bytes;
-    cold.amount = static_cast<double>((n + 15) / 16 * 16 * k * sizeof(float));
-    cold.copies = kBeyondCaches / static_cast<size_t>(cold.amount) + 1;
+    size_t bytes = static_cast<size_t>((n + 15) / 16 * 16 * k) * sizeof(float);
+    cold.amount = static_cast<double>(bytes);
+    cold.copies = kBeyondCaches / bytes + 1;
     result.push_back(std::move(cold));
   }
   return result;

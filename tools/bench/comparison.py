@@ -38,7 +38,10 @@ def machine(settings):
     form = workloads.prepare(task, settings.scratch)["forms"]["onnx"]
     heddle, artifact = settings.build / "bin/heddle", settings.scratch / "tiny.heddle"
     if not engines.is_fresh(artifact, form["model"], heddle):
-        engines.finished([heddle, "compile", form["model"], "-o", artifact])
+        try:
+            engines.finished([heddle, "compile", form["model"], "-o", artifact])
+        except RuntimeError as error:
+            raise SystemExit(f"{heddle} can't compile the smallest model: {error}") from error
     run = subprocess.run([heddle, "bench", artifact, "--seconds", "0.01", "--json"], capture_output=True, text=True,
                          check=True)
     result = json.loads(run.stdout)["machine"]

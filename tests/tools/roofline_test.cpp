@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The roofline: which limit holds for which work, and that measuring gives limits in their order. No test says how fast
+// a machine must be.
+
+#include "tools/heddle/peak_loops.h"
+#include "tools/heddle/roofline.h"
+
+#include <gtest/gtest.h>
+
+namespace heddle::cli {
+namespace {
+
+Roofline example() {
+  Roofline roofline = {};
+  roofline.threads = 2;
+  roofline.flops = 1000;
+  roofline.l1 = 400, roofline.l2 = 200, roofline.l3 = 100, roofline.memory = 50;
+  roofline.l1Bytes = 10, roofline.l2Bytes = 100, roofline.l3Bytes = 1000;
+  return roofline;
+}
+
+TEST(Roofline, ReadsFromTheSmallestLevelThatHoldsAll) {
+  Roofline roofline = example();
+  EXPECT_EQ(roofline.bandwidthFor(0), 400);
+  EXPECT_EQ(roofline.bandwidthFor(10), 400);
+  EXPECT_EQ(roofline.bandwidthFor(11), 200);
+  EXPECT_EQ(roofline.bandwidthFor(1000), 100);
+  EXPECT_EQ(roofline.bandwidthFor(1001), 50);
+}
+
+TEST(Roofline, TakesTheSlowerOfComputingAndReading) {
+  Roofline roofline = example();
+  EXPECT_DOUBLE_EQ(roofline.leastSeconds(/*flops=*/2000, /*bytes=*/100, /*footprint=*/100), 2.0);
+  EXPECT_DOUBLE_EQ(roofline.leastSeconds(2000, 500, 500), 5.0);
+  // The same bytes take longer where the whole run's data lie further away.
+  EXPECT_DOUBLE_EQ(roofline.leastSeconds(2000, 500, 5000), 10.0);
+}
+
+TEST(Roofline, MeasuresLimitsInTheirOrder) {
+  for (unsigned threads : {1u, 3u}) {
+    Roofline roofline = measureRoofline(threads);
+    EXPECT_EQ(roofline.threads, threads);
+    EXPECT_GT(roofline.flops, 0);
+    EXPECT_GT(roofline.memory, 0);
+    EXPECT_GE(roofline.l3, roofline.memory);
+    EXPECT_GE(roofline.l2, roofline.l3);
+    EXPECT_GE(roofline.l1, roofline.l2);
+  }
+}
+
+TEST(PeakLoops, AreWidestFirstAndCountWhatTheyDo) {
+  unsigned bits = 1024;
+  for (const PeakLoops &loops : peakLoops()) {
+    EXPECT_LT(loops.bits, bits);
+    bits = loops.bits;
+    // Whole chains of vectors of two operations an element.
+    EXPECT_EQ(loops.flopsPerRound % (2 * bits / 32), 0);
+    // Half of anything plus a half tends to one: after many rounds every chain is there.
+    EXPECT_FLOAT_EQ(loops.multiplyAdd(200, 0.5f), loops.multiplyAdd(400, 0.5f));
+    alignas(64) float data[kReadGranule] = {};
+    EXPECT_EQ(loops.read(data, kReadGranule), 0.0f);
+  }
+  EXPECT_EQ(bits, 128u);
+}
+
+TEST(PeakLoops, ReadEveryElement) {
+  for (const PeakLoops &loops : peakLoops())
+    for (size_t i = 0; i < 2 * kReadGranule; ++i) {
+      alignas(64) float data[2 * kReadGranule] = {};
+      // Vectors give the sum of their first lane; the others are loaded with it.
+      data[i] = 1.0f;
+      float sum = loops.read(data, 2 * kReadGranule);
+      if (i % (loops.bits / 32) == 0 || loops.bits == 128)
+        EXPECT_NE(sum, 0.0f) << loops.bits << " bits, element " << i;
+    }
+}
+
+} // namespace
+} // namespace heddle::cli
