@@ -51,8 +51,8 @@ Polynomial Polynomial::get(AffineExpr expr, SymbolSpace &space) {
   return atom(space.getAtom(expr));
 }
 
-// Addresses are numbers modulo 2^64, and so are coefficients: one that wraps belongs to a stride that no tensor in memory
-// is long enough for, and reads the same place.
+// Addresses are numbers modulo 2^64, and so are coefficients: one that wraps belongs to a stride that no tensor in
+// memory is long enough for, and reads the same place.
 static int64_t addWrapped(int64_t x, int64_t y) { return int64_t(uint64_t(x) + uint64_t(y)); }
 static int64_t multiplyWrapped(int64_t x, int64_t y) { return int64_t(uint64_t(x) * uint64_t(y)); }
 

@@ -41,6 +41,10 @@ enum class WhenUnstrided { GiveUp, Compute };
 bool buildContraction(Outliner &outliner, const Contraction &c, mlir::Operation *root, mlir::Operation *end,
                       EmitProduct emitProduct, WhenUnstrided whenUnstrided);
 
+/// The product itself, for root |op|, as a tensor of |dims| that is none of the model's.
+TensorView storeContraction(Outliner &outliner, const Contraction &c, mlir::Operation *op,
+                            llvm::ArrayRef<ShapeExpr> dims);
+
 /// The value of a gemm for the product of its factors, computed in |type|: alpha acc + beta C.
 mlir::Value emitScaledProduct(ScalarEmitter &emitter, nn::GemmOp gemm, mlir::Value product, mlir::Type type,
                               llvm::ArrayRef<mlir::AffineExpr> index);

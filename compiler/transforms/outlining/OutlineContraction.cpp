@@ -92,22 +92,41 @@ Value heddle::emitScaledProduct(ScalarEmitter &emitter, nn::GemmOp gemm, Value p
   return emitBinary(builder, nn::BinaryKind::Add, sum, scaled(addend, gemm.getBeta()), type, type);
 }
 
-bool heddle::buildContraction(Outliner &outliner, const Contraction &c, Operation *root, Operation *end,
-                              EmitProduct emitProduct, WhenUnstrided whenUnstrided) {
-  ShapeContext &shapes = outliner.getShapes();
-  bool givesUp = whenUnstrided == WhenUnstrided::GiveUp;
-  KernelBuilder builder(outliner.getContext(), outliner.getSymbols(), shapes);
-  KernelScope scope{builder, {}};
-  if (givesUp && !isWalkable(c.lhs, c.lhsIndex, outliner.getSymbols(), shapes))
-    return false;
+/// The factors of |c| as operands of the kernel; gives the columns of a packed right side.
+static IntegerAttr addFactors(Outliner &outliner, KernelBuilder &builder, const Contraction &c) {
   builder.addOwnInput(c.lhs, c.lhsIndex);
   std::optional<Outliner::PackedConstant> packed;
   if (c.mayPackRhs && !c.storedRhs)
     packed = outliner.getPackedConstant(c.rhs, c.transposeRhs);
-  if (packed)
-    builder.addPacked(packed->buffer, packed->type);
-  else
+  if (!packed) {
     builder.addOwnInput(c.storedRhs ? *c.storedRhs : *outliner.findView(c.rhs), c.rhsIndex);
+    return nullptr;
+  }
+  builder.addPacked(packed->buffer, packed->type);
+  return Builder(outliner.getContext()).getI64IntegerAttr(packed->columns);
+}
+
+/// kernel.contract for KernelBuilder::finish().
+static auto getFactory(IntegerAttr columns) {
+  return [columns](OpBuilder &b, Location loc, TypeRange results, ValueRange inputs, ValueRange sizes, AffineMap bounds,
+                   ArrayAttr maps) -> Operation * {
+    return b.create<kernel::ContractOp>(loc, results, inputs, sizes, bounds, maps, columns);
+  };
+}
+
+static ShapeExpr countFlops(ShapeContext &shapes, const Contraction &c) {
+  return shapes.mul(shapes.constant(2), shapes.product(c.bounds));
+}
+
+bool heddle::buildContraction(Outliner &outliner, const Contraction &c, Operation *root, Operation *end,
+                              EmitProduct emitProduct, WhenUnstrided whenUnstrided) {
+  ShapeContext &shapes = outliner.getShapes();
+  bool givesUp = whenUnstrided == WhenUnstrided::GiveUp;
+  if (givesUp && !isWalkable(c.lhs, c.lhsIndex, outliner.getSymbols(), shapes))
+    return false;
+  KernelBuilder builder(outliner.getContext(), outliner.getSymbols(), shapes);
+  KernelScope scope{builder, {}};
+  IntegerAttr columns = addFactors(outliner, builder, c);
 
   unsigned region = builder.addRegion(Float32Type::get(outliner.getContext()), /*firstInput=*/2, {});
   ScalarEmitter emitter(outliner, scope, region);
@@ -119,16 +138,20 @@ bool heddle::buildContraction(Outliner &outliner, const Contraction &c, Operatio
     return false;
 
   scope.ops.insert(root);
-  ShapeExpr flops = shapes.mul(shapes.constant(2), shapes.product(c.bounds));
-  IntegerAttr columns;
-  if (packed)
-    columns = Builder(outliner.getContext()).getI64IntegerAttr(packed->columns);
-  outliner.finishKernel(scope, {{end->getResult(0), endIndex}}, c.bounds, flops,
-                        [&](OpBuilder &b, Location loc, TypeRange results, ValueRange inputs, ValueRange sizes,
-                            AffineMap bounds, ArrayAttr maps) -> Operation * {
-                          return b.create<kernel::ContractOp>(loc, results, inputs, sizes, bounds, maps, columns);
-                        });
+  outliner.finishKernel(scope, {{end->getResult(0), endIndex}}, c.bounds, countFlops(shapes, c), getFactory(columns));
   return true;
+}
+
+TensorView heddle::storeContraction(Outliner &outliner, const Contraction &c, Operation *op, ArrayRef<ShapeExpr> dims) {
+  ShapeContext &shapes = outliner.getShapes();
+  KernelBuilder builder(outliner.getContext(), outliner.getSymbols(), shapes);
+  KernelScope scope{builder, {}};
+  IntegerAttr columns = addFactors(outliner, builder, c);
+  Type f32 = Float32Type::get(outliner.getContext());
+  unsigned region = builder.addRegion(f32, /*firstInput=*/2, {});
+  builder.yield(region, builder.getLeading(region, 0));
+  return outliner.storeTemporary(scope, op, {f32, ShapeDims(dims), c.resultIndex}, c.bounds, countFlops(shapes, c),
+                                 getFactory(columns));
 }
 
 /// |value| as kernel.contract reads it: f32, stored as such where it is a smaller float.

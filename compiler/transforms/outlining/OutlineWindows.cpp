@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Pooling and transposed convolutions as kernel.reduce over the positions of a window.
+// Pooling as kernel.reduce over the positions of a window.
 
 #include "compiler/transforms/outlining/Contraction.h"
 #include "compiler/transforms/outlining/Reduction.h"
@@ -26,10 +26,6 @@ static Value emitMoved(OpBuilder &b, Value x, int64_t offset) {
     return x;
   return b.create<arith::AddIOp>(UnknownLoc::get(b.getContext()), x, emitConstantIndex(b, offset));
 }
-
-//===----------------------------------------------------------------------===//
-// Pooling
-//===----------------------------------------------------------------------===//
 
 namespace {
 /// Loops (image, channel, window position..., kernel offset...).
@@ -131,73 +127,4 @@ void heddle::outlinePool(Outliner &outliner, nn::PoolOp root, Operation *end) {
   buildReduction(
       outliner, reduction, root, end, [&](ScalarEmitter &emitter) { return pooling.emitTerms(emitter); },
       [&](ScalarEmitter &emitter, ArrayRef<Value> sums) { return pooling.emitRoot(emitter.getBuilder(), sums); });
-}
-
-//===----------------------------------------------------------------------===//
-// Transposed convolution
-//===----------------------------------------------------------------------===//
-
-/// The input's element that reaches output |position| by kernel |offset|, zero where there is none: between two
-/// strides, or outside.
-static Value emitReaching(ScalarEmitter &emitter, nn::ConvTransposeOp op, AffineExpr image, AffineExpr channel,
-                          ArrayRef<AffineExpr> position, ArrayRef<AffineExpr> offset) {
-  OpBuilder &b = emitter.getBuilder();
-  Location loc = UnknownLoc::get(b.getContext());
-  SmallVector<Value> places{emitter.emitIndex(image), emitter.emitIndex(channel)};
-  Value exists;
-  for (size_t i = 0; i < position.size(); ++i) {
-    Value reach = emitter.emitIndex(offset[i] * op.getDilations()[i]);
-    Value place = b.create<arith::SubIOp>(loc, emitMoved(b, emitter.emitIndex(position[i]), op.getPads()[i]), reach);
-    if (int64_t stride = op.getStrides()[i]; stride != 1) {
-      Value step = emitConstantIndex(b, stride), rest = b.create<arith::RemSIOp>(loc, place, step);
-      Value isHit = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, rest, emitConstantIndex(b, 0));
-      exists = exists ? b.create<arith::AndIOp>(loc, exists, isHit).getResult() : isHit;
-      place = b.create<arith::DivSIOp>(loc, place, step);
-    }
-    places.push_back(place);
-  }
-  Value zero = emitNumber(b, elementTypeOf(op.getInput()), 0);
-  Value element = emitter.emitPadded(op.getInput(), places, zero);
-  return exists ? b.create<arith::SelectOp>(loc, exists, element, zero).getResult() : element;
-}
-
-/// Loops (image, group, feature of the group, output position...), summing over (channel of the group, offset...).
-void heddle::outlineConvTranspose(Outliner &outliner, nn::ConvTransposeOp root, Operation *end) {
-  ShapeContext &shapes = outliner.getShapes();
-  ShapeSymbols &symbols = outliner.getSymbols();
-  ShapeDims weight = outliner.getDims(root.getWeight()), result = outliner.getDims(root.getOutput());
-  size_t spatial = result.size() - 2;
-  ShapeExpr groups = shapes.constant(root.getGroup()), channels = shapes.floorDiv(weight[0], groups);
-  ShapeDims bounds{result[0], groups, weight[1]};
-  bounds.append(result.begin() + 2, result.end());
-  size_t numParallel = bounds.size();
-  bounds.push_back(channels);
-  bounds.append(weight.begin() + 2, weight.end());
-  AffineIndex loops = identityIndex(bounds.size(), outliner.getContext());
-  ArrayRef<AffineExpr> all(loops), position = all.slice(3, spatial), offset = all.take_back(spatial);
-  AffineExpr feature = all[1] * symbols.get(weight[1]) + all[2];
-  AffineExpr channel = all[1] * symbols.get(channels) + all[numParallel];
-  AffineIndex weightIndex{channel, all[2]}, resultIndex{all[0], feature};
-  weightIndex.append(offset.begin(), offset.end());
-  resultIndex.append(position.begin(), position.end());
-
-  auto reduced = llvm::to_vector(llvm::seq<int64_t>(numParallel, bounds.size()));
-  Type type = elementTypeOf(root.getInput()), sumType = getSumType(type);
-  buildReduction(
-      outliner, {bounds, reduced, resultIndex, {kernel::Combiner::Sum}, {sumType}}, root, end,
-      [&](ScalarEmitter &emitter) -> SmallVector<Value> {
-        OpBuilder &b = emitter.getBuilder();
-        Value x = emitCast(b, emitReaching(emitter, root, all[0], channel, position, offset), type, sumType);
-        Value w = emitCast(b, emitter.emit(root.getWeight(), weightIndex), type, sumType);
-        return {emitBinary(b, nn::BinaryKind::Mul, x, w, sumType, sumType)};
-      },
-      [&](ScalarEmitter &emitter, ArrayRef<Value> sums) {
-        OpBuilder &b = emitter.getBuilder();
-        Value sum = sums[0];
-        if (root.getBias()) {
-          Value bias = emitCast(b, emitter.emit(root.getBias(), feature), type, sumType);
-          sum = emitBinary(b, nn::BinaryKind::Add, sum, bias, sumType, sumType);
-        }
-        return emitCast(b, sum, sumType, type);
-      });
 }

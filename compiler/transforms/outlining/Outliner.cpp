@@ -264,27 +264,45 @@ std::optional<TensorView> Outliner::constantView(Value value) {
   return TensorView::contiguous(constantBuffer(*recipe), elementTypeOf(value), analysis.getDims(value));
 }
 
-std::optional<Outliner::PackedConstant> Outliner::getPackedConstant(Value value, bool transposed) {
-  // Panels are 16 columns wide for every CPU target, so that targets share them; wider tiles read neighbours.
-  constexpr int64_t kPanel = 16;
+/// The recipe of the constant matrix that |value| is or is made of by moves; the dimensions behind the first of a
+/// convolution's weight are one.
+static std::optional<ConstantRecipe> findMatrixRecipe(Value value) {
   std::optional<ConstantRecipe> recipe = findConstantRecipe(value);
   if (!recipe || recipe->type.getRank() < 2 || !recipe->type.getElementType().isF32())
     return std::nullopt;
-  if (recipe->type.getRank() > 2) {
-    // A convolution's weight: N first, all else is depth.
-    if (!transposed || !recipe->steps.empty())
-      return std::nullopt;
-    int64_t columns = recipe->type.getDimSize(0);
-    auto matrix = recipe->type.clone({columns, recipe->type.getNumElements() / std::max<int64_t>(columns, 1)});
-    if (auto dense = dyn_cast<DenseElementsAttr>(recipe->source))
-      recipe->source = dense.reshape(matrix);
-    recipe->sourceType = recipe->type = matrix;
-  }
+  if (recipe->type.getRank() == 2)
+    return recipe;
+  if (!recipe->steps.empty())
+    return std::nullopt;
+  int64_t first = recipe->type.getDimSize(0);
+  auto matrix = recipe->type.clone({first, recipe->type.getNumElements() / std::max<int64_t>(first, 1)});
+  if (auto dense = dyn_cast<DenseElementsAttr>(recipe->source))
+    recipe->source = dense.reshape(matrix);
+  recipe->sourceType = recipe->type = matrix;
+  return recipe;
+}
+
+std::optional<Outliner::PackedConstant> Outliner::getPackedConstant(Value value, bool transposed) {
+  // Panels are 16 columns wide for every CPU target, so that targets share them; wider tiles read neighbours.
+  constexpr int64_t kPanel = 16;
+  std::optional<ConstantRecipe> recipe = findMatrixRecipe(value);
+  if (!recipe)
+    return std::nullopt;
   if (transposed)
     recipe->transpose({1, 0});
   int64_t columns = recipe->type.getDimSize(1);
   recipe->pack(kPanel);
   return PackedConstant{constantBuffer(*recipe), recipe->type, columns};
+}
+
+std::optional<TensorView> Outliner::getTransposedConstant(Value value) {
+  std::optional<ConstantRecipe> recipe = findMatrixRecipe(value);
+  if (!recipe)
+    return std::nullopt;
+  recipe->transpose({1, 0});
+  ShapeDims dims =
+      llvm::map_to_vector<2>(recipe->type.getShape(), [&](int64_t dim) { return getShapes().constant(dim); });
+  return TensorView::contiguous(constantBuffer(*recipe), recipe->type.getElementType(), dims);
 }
 
 TensorView Outliner::storeElements(Value value) {

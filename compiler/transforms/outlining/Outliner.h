@@ -46,7 +46,7 @@ public:
   const TensorView *findView(mlir::Value value);
 
   /// The constant matrix that |value| is, or is made of by moves, packed for the right side of a contraction, K x N;
-  /// with |transposed| the constant is N x K, N being its first dimension and K all others. Null if it is no such
+  /// with |transposed| the constant is N x K. The dimensions behind the first count as one. Null if it is no such
   /// constant.
   struct PackedConstant {
     mlir::Value buffer;
@@ -54,6 +54,10 @@ public:
     int64_t columns;
   };
   std::optional<PackedConstant> getPackedConstant(mlir::Value value, bool transposed);
+
+  /// The f32 constant |value| as a matrix, transposed; the dimensions behind the first count as one. Nothing if it is
+  /// no such constant.
+  std::optional<TensorView> getTransposedConstant(mlir::Value value);
 
   /// |value| in the model's order, in memory of its own dimensions.
   TensorView storeWhole(mlir::Value value);
@@ -159,6 +163,8 @@ public:
   }
   /// The element of the stored tensor |value| at |places|, which may lie outside; |padding| where they do.
   mlir::Value emitPadded(mlir::Value value, llvm::SmallVector<mlir::Value> places, mlir::Value padding);
+  /// The same for a tensor of |view|'s base dimensions.
+  mlir::Value emitPadded(const TensorView &view, llvm::SmallVector<mlir::Value> places, mlir::Value padding);
   /// |expr| over the loops as an index value.
   mlir::Value emitIndex(mlir::AffineExpr expr);
   /// |expr| as a scalar of element type |type|.
@@ -180,6 +186,8 @@ private:
   mlir::Value emitConcat(nn::ConcatOp op, llvm::ArrayRef<mlir::AffineExpr> index);
   mlir::Value emitPad(nn::PadOp op, llvm::ArrayRef<mlir::AffineExpr> index);
   mlir::Value emitElementwiseOp(mlir::Operation *op, llvm::ArrayRef<mlir::Value> operands);
+  /// Whether all |places| lie inside |dims|, and moves those that don't to the next one that does.
+  mlir::Value clampPlaces(llvm::ArrayRef<ShapeExpr> dims, llvm::MutableArrayRef<mlir::Value> places);
   /// The element of |part| at |places|, which lie inside: read, or computed there where that is cheap.
   mlir::Value emitPart(mlir::Value part, llvm::ArrayRef<mlir::Value> places);
   llvm::SmallVector<mlir::Value> broadcastPlaces(mlir::Value operand, mlir::Value result,

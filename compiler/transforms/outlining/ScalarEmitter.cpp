@@ -325,9 +325,8 @@ Value ScalarEmitter::emitConcat(nn::ConcatOp op, ArrayRef<AffineExpr> index) {
   return selected ? selected : emitNumber(builder, elementTypeOf(op.getOutput()), 0);
 }
 
-Value ScalarEmitter::emitPadded(Value value, SmallVector<Value> places, Value padding) {
+Value ScalarEmitter::clampPlaces(ArrayRef<ShapeExpr> dims, MutableArrayRef<Value> places) {
   Location loc = UnknownLoc::get(builder.getContext());
-  ShapeDims dims = outliner.getDims(value);
   ShapeContext &shapes = outliner.getShapes();
   Value zero = builder.create<arith::ConstantIndexOp>(loc, 0), isInside;
   for (auto [place, extent] : llvm::zip(places, dims)) {
@@ -337,8 +336,19 @@ Value ScalarEmitter::emitPadded(Value value, SmallVector<Value> places, Value pa
     Value last = kernel.getSize(builder, shapes.max(shapes.sub(extent, shapes.constant(1)), shapes.constant(0)));
     place = builder.create<arith::MinSIOp>(loc, builder.create<arith::MaxSIOp>(loc, place, zero), last);
   }
-  Value element = emitPart(value, places);
-  return isInside ? builder.create<arith::SelectOp>(loc, isInside, element, padding).getResult() : element;
+  return isInside;
+}
+
+Value ScalarEmitter::emitPadded(Value value, SmallVector<Value> places, Value padding) {
+  Value isInside = clampPlaces(outliner.getDims(value), places), element = emitPart(value, places);
+  if (!isInside)
+    return element;
+  return builder.create<arith::SelectOp>(UnknownLoc::get(builder.getContext()), isInside, element, padding);
+}
+
+Value ScalarEmitter::emitPadded(const TensorView &view, SmallVector<Value> places, Value padding) {
+  Value isInside = clampPlaces(view.baseDims, places), element = emitLoad(view, places, nullptr);
+  return builder.create<arith::SelectOp>(UnknownLoc::get(builder.getContext()), isInside, element, padding);
 }
 
 Value ScalarEmitter::emitPart(Value part, ArrayRef<Value> places) {

@@ -29,19 +29,41 @@ func.func @main(%x: tensor<?x3x8xf32> {nn.name = "x", nn.dims = ["b", 3, 8]}) ->
 
 // -----
 
-// The transposed convolution gathers: an offset reaches an output where the stride divides the way between them.
-// CHECK: kernel.reduce
-// CHECK: %[[REST:.*]] = arith.remsi %[[PLACE:.*]], %{{.*}} : index
-// CHECK: %[[HIT:.*]] = arith.cmpi eq, %[[REST]]
-// CHECK: arith.divsi %[[PLACE]]
+// The transposed convolution multiplies each input position by the whole weight; an output gathers the two products a
+// stride apart that meet there.
+// CHECK: rt.dispatch @[[PRODUCTS:[a-z0-9_]*contract[a-z0-9_]*]]
+// CHECK: rt.dispatch @[[GATHER:[a-z0-9_]*reduce[a-z0-9_]*]]
+// CHECK: kernel.func @[[PRODUCTS]](
+// CHECK: kernel.contract
+// CHECK: kernel.func @[[GATHER]](
+// CHECK: %[[PLACE:.*]] = arith.divui %[[SUM:.*]], %[[STRIDE:.*]] : index
+// CHECK: arith.subi %[[PLACE]]
+// CHECK: arith.remui %[[SUM]], %[[STRIDE]] : index
 // CHECK: kernel.gather
-// CHECK: arith.select %[[HIT]]
 func.func @main(%x: tensor<?x8x10xf32> {nn.name = "x", nn.dims = ["b", 8, 10]}, %w: tensor<8x4x4xf32> {nn.name = "w", nn.dims = [8, 4, 4]})
     -> (tensor<?x4x20xf32> {nn.name = "y", nn.dims = ["b", 4, 20]}) {
   %y = nn.conv_transpose %x, %w {dilations = array<i64: 1>, group = 1 : i64, output_padding = array<i64: 0>,
                                  pads = array<i64: 1, 1>, strides = array<i64: 2>}
      : (tensor<?x8x10xf32>, tensor<8x4x4xf32>) -> tensor<?x4x20xf32>
   return %y : tensor<?x4x20xf32>
+}
+
+// -----
+
+// Depthwise there is nothing to multiply at once. A dilated offset reaches an output where the stride divides the way
+// between them.
+// CHECK-NOT: kernel.contract
+// CHECK: kernel.reduce
+// CHECK: %[[REST:.*]] = arith.remsi %{{.*}}, %{{.*}} : index
+// CHECK: %[[HIT:.*]] = arith.cmpi eq, %[[REST]]
+// CHECK: arith.select %[[HIT]]
+// CHECK: kernel.gather
+func.func @main(%x: tensor<?x8x10xf32> {nn.name = "x", nn.dims = ["b", 8, 10]}, %w: tensor<8x1x3xf32> {nn.name = "w", nn.dims = [8, 1, 3]})
+    -> (tensor<?x8x21xf32> {nn.name = "y", nn.dims = ["b", 8, 21]}) {
+  %y = nn.conv_transpose %x, %w {dilations = array<i64: 2>, group = 8 : i64, output_padding = array<i64: 0>,
+                                 pads = array<i64: 1, 1>, strides = array<i64: 2>}
+     : (tensor<?x8x10xf32>, tensor<8x1x3xf32>) -> tensor<?x8x21xf32>
+  return %y : tensor<?x8x21xf32>
 }
 
 // -----
