@@ -140,8 +140,14 @@ int main(int argc, char **argv) {
   const product sizes[] = {{128, 384, 384},   {128, 1536, 384},  {128, 384, 1536}, {128, 768, 768},
                            {128, 3072, 768},  {128, 768, 3072},  {1024, 384, 384}, {1024, 1536, 384},
                            {128, 1024, 1024}, {128, 1024, 4096}, {7, 768, 768},    {1, 768, 768}};
+  // Beside multiples of every tile.
+  const product odd_sizes[] = {{127, 768, 768}, {129, 768, 768}, {121, 768, 768}, {13, 768, 768},  {9, 768, 768},
+                               {128, 767, 768}, {128, 769, 768}, {128, 776, 768}, {128, 768, 767}, {128, 768, 769},
+                               {128, 400, 384}, {128, 512, 512}, {127, 767, 767}, {129, 769, 769}};
   for (const std::string &target : targets) {
     for (const product &size : sizes)
+      measure_arithmetic(target, size);
+    for (const product &size : odd_sizes)
       measure_arithmetic(target, size);
     for (int64_t rows : {1, 2, 3, 4, 6, 8, 12, 16})
       for (bool from_memory : {false, true})

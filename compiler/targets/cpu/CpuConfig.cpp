@@ -63,18 +63,18 @@ SmallVector<std::pair<StringRef, int64_t>> selectContract(kernel::ContractOp op,
   return {{config::kRowTile, tile.rows},
           {config::kColumnVectors, tile.vectors},
           {config::kRowsPerItem, kItemRows / tile.rows * tile.rows},
-          // With fewer than four rows AVX2 has fewer than 8 accumulators: M = 1, 2, 3 run at 25, 48, 72 % of peak, so a
-          // tail of up to three rows shares a tile's rows. A single row of AVX-512 tiles has two to four vectors.
-          {config::kSplitRowTail, isWide ? 0 : 1},
+          // Few rows alone leave multipliers waiting: on AVX2 1, 2 and 3 rows run at 25, 48 and 72 % of peak, on
+          // AVX-512 one row by three panels at 50. So a tail of up to half a tile shares the rows of one whole tile.
+          {config::kSplitRowTail, 1},
           // One or two rows take four panels at once on AVX2, which gives them 8 accumulators and memory four streams:
           // a single row reads weights twice as fast from a cache. Three rows by two panels would be 12 accumulators,
           // but LLVM spills two of them. Tiles of AVX-512 have two panels or more anyway.
           {config::kFewRows, isWide ? 0 : 2},
           {config::kFewRowVectors, isWide ? 0 : 4},
           // The next panels are fetched while these multiply; from memory that is worth 1.3 to 1.8 times the speed at 4
-          // to 48 rows (Zen 5), from a cache nothing. With three panels that start side by side the first tile of rows
-          // keeps memory as busy as fetching does, and 5 to 20 % busier out of a cache: lower tiles leave it alone.
-          {config::kPrefetchRows, isWide ? tile.rows : 1},
+          // to 48 rows (Zen 5), from a cache nothing. With three panels that start side by side one tile of rows keeps
+          // memory as busy without, and low tiles read 10 to 20 % faster from a cache (9 rows 96 % of peak for 80).
+          {config::kPrefetchRows, isWide ? tile.rows + tile.rows / 3 + 1 : 1},
           // vmaskmovps costs about 14 cycles per store on Zen 3; AVX-512 masks are free.
           {config::kBranchMasks, isWide ? 0 : 1},
           // Below about 2 us (60 multiply-adds per ns and core) waking a thread costs more than it brings.

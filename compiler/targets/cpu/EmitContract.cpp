@@ -98,23 +98,21 @@ private:
     RowTiles tiles{plan.contract.rowTile, plan.config.getInteger(config::kSplitRowTail) != 0, std::nullopt};
     if (rows)
       tiles.rest = *rows % tiles.height;
-    Value share = emitPrefetchShare();
+    Value share = plan.contract.prefetchRows != 0 ? emitPrefetchShare() : nullptr;
     forRowTiles(emitter, tiles, rowBegin, rowEnd, [&](Value row, int64_t count) {
       Tile tile{row, count, 0, panels};
-      bool prefetches = plan.contract.prefetchRows != 0 && count >= plan.contract.prefetchRows;
-      emitTile(tile, prefetches ? planPrefetch(tile, share) : Prefetch());
+      emitTile(tile, share ? planPrefetch(tile, share) : Prefetch());
     });
   }
 
   /// Shares of a sixteenth, so that each is a whole number of elements per step of k. All tiles together fetch the
-  /// whole of each panel, or a bit more.
+  /// whole of each panel, or a bit more. Items of too few rows have a share of nothing: the same line again and again.
   Value emitPrefetchShare() {
-    int64_t height = plan.contract.rowTile, least = plan.contract.prefetchRows;
-    Value rows = emitter.sub(rowEnd, rowBegin);
-    // Tiles that are too low to fetch anything don't count.
-    Value tiles = emitter.floorDiv(least == height ? rows : emitter.add(rows, emitter.index(height - 1)), height);
-    tiles = b.create<arith::MaxUIOp>(loc, tiles, emitter.index(1));
-    return b.create<arith::CeilDivUIOp>(loc, emitter.index(kLanes), tiles);
+    Value rows = emitter.sub(rowEnd, rowBegin), lanes = emitter.index(kLanes);
+    Value tiles = b.create<arith::CeilDivUIOp>(loc, rows, emitter.index(plan.contract.rowTile));
+    Value share = b.create<arith::CeilDivUIOp>(loc, lanes, b.create<arith::MaxUIOp>(loc, tiles, emitter.index(1)));
+    Value isLow = emitter.less(rows, emitter.index(plan.contract.prefetchRows));
+    return b.create<arith::SelectOp>(loc, isLow, emitter.index(0), share);
   }
 
   Prefetch planPrefetch(const Tile &tile, Value share) {

@@ -47,7 +47,7 @@ struct ContractPlan {
   int64_t rowTile = 0, columnVectors = 0, rowsPerItem = 0;
   /// Products of up to |fewRows| rows with a packed right side: their items take |fewRowVectors| panels.
   int64_t fewRows = 0, fewRowVectors = 0;
-  /// Tiles of at least |prefetchRows| rows fetch the panels of the next item; none do where it is 0.
+  /// Items of at least |prefetchRows| rows fetch the panels of the next one; none do where it is 0.
   int64_t prefetchRows = 0;
   /// The left side is copied to scratch first, because its address isn't linear in k.
   bool copyLhs = false;
