@@ -47,15 +47,17 @@ bench_case make_padded(const std::string &kind, const std::vector<int64_t> &size
   return result;
 }
 
-/// One step of a decoder: few queries, keys in parts whose states are merged later; reading keys and values bounds it.
-bench_case make_step(int64_t rows, int64_t keys, size_t copies) {
+/// One step of a decoder: few queries; reading keys and values, of |copies| sequences in turn, bounds it. The keys go
+/// in parts, whose states |use| gives or takes.
+bench_case make_step(const std::string &kind, attention_text::parts_use use, int64_t rows, size_t copies) {
+  constexpr int64_t kKeys = 2048;
   attention_text text{.key_heads = kHeads, .head_size = kHeadSize, .value_size = kHeadSize};
-  text.parts = attention_text::parts_use::gives;
-  bench_case result = make_case(copies > 1 ? "attention_step_from_memory" : "attention_step", text,
-                                {1, rows, keys, (keys + 255) / 256});
+  text.parts = use;
+  bench_case result = make_case(kind, text, {1, rows, kKeys, kKeys / 256});
   result.bound = bench_case::limit::bytes;
-  result.amount = 2.0 * static_cast<double>(kHeads * keys * kHeadSize) * sizeof(float);
-  result.read_input = 1;
+  result.amount = 0;
+  // Query, key, value, then the states.
+  result.read_inputs = use == attention_text::parts_use::gives ? std::vector<unsigned>{1, 2} : std::vector<unsigned>{3};
   result.copies = copies;
   return result;
 }
@@ -73,8 +75,12 @@ std::vector<bench_case> attention_cases() {
     result.push_back(make_padded("attention_padding_keeps_quarter", sizes, sizes[2] / 4));
     result.push_back(make_padded("attention_padding_keeps_none", sizes, 0));
   }
+  using parts_use = attention_text::parts_use;
   for (int64_t rows : {1, 4, 8})
-    result.push_back(make_step(rows, 2048, 1));
+    result.push_back(make_step("attention_step", parts_use::gives, rows, 1));
+  // A sequence's keys and values take 12.6 MB.
+  result.push_back(make_step("attention_step_from_memory", parts_use::gives, 1, 16));
+  result.push_back(make_step("attention_merge", parts_use::takes, 1, 1));
   return result;
 }
 

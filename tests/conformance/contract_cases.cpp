@@ -37,7 +37,16 @@ bench_case make_case(const std::string &kind, int64_t m, int64_t n, int64_t k) {
   result.function = "product";
   result.sizes = {m};
   result.amount = 2.0 * static_cast<double>(m * n * k);
-  result.read_input = 1;
+  result.read_inputs = {1};
+  return result;
+}
+
+/// The same with reading its weights as the bound, out of the cache or of memory.
+bench_case make_reading_case(int64_t m, int64_t n, int64_t k, bool from_memory) {
+  bench_case result = make_case(from_memory ? "contract_from_memory" : "contract_reading", m, n, k);
+  result.bound = bench_case::limit::bytes;
+  result.amount = 0;
+  result.copies = from_memory ? kBeyondCaches / (static_cast<size_t>(n * k) * sizeof(float)) + 1 : 1;
   return result;
 }
 
@@ -57,32 +66,30 @@ std::vector<bench_case> contract_cases() {
                          {128, 1024, 1024},
                          {128, 1024, 4096}})
     result.push_back(make_case("contract", m, n, k));
-  // Few rows and their cached weights, then every size a little off the multiples of tiles.
   for (int64_t m : {1, 2, 3, 4, 6, 7, 8, 12, 16})
     result.push_back(make_case("contract", m, 768, 768));
+  // Beside the multiples of every tile.
   for (auto [m, n, k] : {std::tuple(127, 768, 768),
                          {129, 768, 768},
+                         {121, 768, 768},
+                         {13, 768, 768},
+                         {9, 768, 768},
                          {128, 767, 768},
                          {128, 769, 768},
+                         {128, 776, 768},
                          {128, 768, 767},
                          {128, 768, 769},
+                         {128, 400, 384},
+                         {128, 512, 512},
+                         {127, 767, 767},
+                         {129, 769, 769},
                          {127, 129, 131}})
     result.push_back(make_case("contract", m, n, k));
-  for (auto [m, n, k] : {std::tuple(1, 768, 768),
-                         {1, 3072, 768},
-                         {1, 768, 3072},
-                         {1, 4096, 4096},
-                         {2, 768, 768},
-                         {4, 768, 768},
-                         {8, 768, 768},
-                         {16, 768, 768}}) {
-    bench_case cold = make_case("contract_from_memory", m, n, k);
-    cold.bound = bench_case::limit::bytes;
-    size_t bytes = static_cast<size_t>((n + 15) / 16 * 16 * k) * sizeof(float);
-    cold.amount = static_cast<double>(bytes);
-    cold.copies = kBeyondCaches / bytes + 1;
-    result.push_back(std::move(cold));
-  }
+  for (int64_t m : {1, 2, 3, 4, 6, 8, 12, 16})
+    for (bool from_memory : {false, true})
+      result.push_back(make_reading_case(m, 768, 768, from_memory));
+  for (auto [n, k] : {std::pair(3072, 768), {768, 3072}, {4096, 4096}})
+    result.push_back(make_reading_case(1, n, k, /*from_memory=*/true));
   return result;
 }
 

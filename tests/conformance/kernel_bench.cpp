@@ -23,7 +23,7 @@ namespace {
 constexpr double kWindowSeconds = 0.5e-3;
 /// A window of the arithmetic limit: about 0.1 ms.
 constexpr int64_t kPeakFlops = 24 << 20;
-constexpr size_t kReadWindowBytes = 4 << 20;
+constexpr double kReadWindowBytes = 4 << 20;
 
 template <typename Action> double seconds_of(Action action) {
   auto start = std::chrono::steady_clock::now();
@@ -60,7 +60,9 @@ public:
 
   /// One run, part by part; its seconds. Keeps the best time of each part.
   double run() {
-    bindings_[bench_.read_input] = next_copy();
+    const std::vector<copy> &turn = next_turn();
+    for (size_t i = 0; i < turn.size(); ++i)
+      bindings_[bench_.read_inputs[i]] = turn[i].memory->data();
     heddle_dispatch_t dispatch = {bindings_.data(), bench_.sizes.data(), &record_};
     heddle_kernel_fn_t kernel = module_->entry(bench_.function);
     double total = 0;
@@ -75,17 +77,24 @@ public:
 
   double best_seconds() const { return std::accumulate(best_.begin(), best_.end(), 0.0); }
 
-  /// Bytes per second of plain reading of the input that counts, where it comes from in runs, too.
+  /// Bytes that a run reads of the inputs that count.
+  double read_bytes() const {
+    return std::accumulate(turns_[0].begin(), turns_[0].end(), 0.0,
+                           [](double sum, const copy &input) { return sum + static_cast<double>(input.bytes); });
+  }
+
+  /// Bytes per second of plain reading of the inputs that count, where they come from in runs, too.
   double read_rate(const cli::PeakLoops &loops) {
-    size_t count = copies_[0].bytes / sizeof(float) / cli::kReadGranule * cli::kReadGranule;
-    const auto *data = reinterpret_cast<const float *>(next_copy());
+    const std::vector<copy> &turn = next_turn();
     // What lies in the cache is read several times, or the clock would be part of it.
-    size_t passes = copies_.size() > 1 ? 1 : std::max<size_t>(1, kReadWindowBytes / (count * sizeof(float)));
+    int64_t passes = turns_.size() > 1 ? 1 : 1 + static_cast<int64_t>(kReadWindowBytes / read_bytes());
     double seconds = seconds_of([&] {
-      for (size_t pass = 0; pass < passes; ++pass)
-        benchmark::DoNotOptimize(loops.read(data, count));
+      for (int64_t pass = 0; pass < passes; ++pass)
+        for (const copy &input : turn)
+          benchmark::DoNotOptimize(loops.read(reinterpret_cast<const float *>(input.memory->data()),
+                                              input.bytes / sizeof(float) / cli::kReadGranule * cli::kReadGranule));
     });
-    return static_cast<double>(passes * count * sizeof(float)) / seconds;
+    return static_cast<double>(passes) * read_bytes() / seconds;
   }
 
 private:
@@ -107,8 +116,11 @@ private:
 
   void bind(const std::vector<host_tensor> &inputs) {
     kernel::FuncOp func = module_->func(bench_.function);
-    for (size_t i = 0; i < bench_.copies; ++i)
-      copies_.push_back(copy_of(inputs[bench_.read_input]));
+    for (size_t i = 0; i < bench_.copies; ++i) {
+      turns_.emplace_back();
+      for (unsigned input : bench_.read_inputs)
+        turns_.back().push_back(copy_of(inputs[input]));
+    }
     std::vector<host_tensor> operands = inputs;
     for (unsigned i = 0; i < func.getResultTypes().size(); ++i)
       operands.emplace_back(mlir::cast<mlir::RankedTensorType>(func.getResultTypes()[i]).getElementType(),
@@ -129,11 +141,12 @@ private:
     best_.assign(is_whole ? 1 : std::min(parts, work_.items), 1e30);
   }
 
-  std::byte *next_copy() { return copies_[next_++ % copies_.size()].memory->data(); }
+  const std::vector<copy> &next_turn() { return turns_[next_++ % turns_.size()]; }
 
   const bench_case bench_;
   std::unique_ptr<kernel_module> module_;
-  std::vector<copy> copies_, buffers_;
+  std::vector<std::vector<copy>> turns_; // of the inputs that count
+  std::vector<copy> buffers_;
   size_t next_ = 0;
   std::vector<void *> bindings_;
   work_counts work_ = {};
@@ -163,17 +176,18 @@ void measure(benchmark::State &state, const bench_case &bench, const std::string
     }
     state.SetIterationTime(load->run());
   }
-  double rate = bench.amount / load->best_seconds();
+  double rate = (bench.amount ? bench.amount : load->read_bytes()) / load->best_seconds();
   state.counters["best_us"] = load->best_seconds() * 1e6;
   state.counters[is_arithmetic ? "gflops" : "gbs"] = rate * 1e-9;
   state.counters["limit"] = limit * 1e-9;
   state.counters["percent"] = 100 * rate / limit;
 }
 
-/// Windows that take about a tenth of a second, were the kernel at 100 GFLOP/s or 20 GB/s.
+/// Windows that take about a tenth of a second, were the kernel at 100 GFLOP/s. Reads are short, but for copies.
 int64_t iterations_of(const bench_case &bench) {
-  double rate = bench.bound == bench_case::limit::flops ? 1e11 : 2e10;
-  return std::clamp<int64_t>(static_cast<int64_t>(0.1 * rate / bench.amount), 20, 500);
+  if (bench.bound == bench_case::limit::bytes)
+    return 300;
+  return std::clamp<int64_t>(static_cast<int64_t>(1e10 / bench.amount), 20, 500);
 }
 
 void register_cases() {

@@ -21,10 +21,10 @@ struct bench_case {
   std::vector<int64_t> sizes; // its size arguments
   /// What bounds it: arithmetic, a multiply-add counted as two operations, or reading.
   enum class limit { flops, bytes } bound = limit::flops;
-  double amount = 0; // operations or bytes of one run
-  /// The input whose bytes count, where reading is the bound: the limit is a plain read of it.
-  unsigned read_input = 0;
-  /// Copies of |read_input| that runs use in turn: one stays in the cache, many come from memory each time.
+  double amount = 0; // operations or bytes of one run; 0 where the bytes of |read_inputs| are all that counts
+  /// The inputs whose bytes count where reading is the bound: the limit is a plain read of them.
+  std::vector<unsigned> read_inputs = {0};
+  /// Copies of |read_inputs| that runs use in turn: one stays in the cache, many come from memory each time.
   size_t copies = 1;
   /// Changes the random inputs before they are used; may be null.
   std::function<void(std::vector<host_tensor> &)> prepare = nullptr;
