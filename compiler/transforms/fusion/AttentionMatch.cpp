@@ -74,14 +74,6 @@ std::string Contraction::getSummed() const {
 // Operands.
 //===------------------------------------------------------------------------------------------------------------===//
 
-/// |index| without the loops that have one iteration.
-static LinearIndex dropUnitLoops(const LoopSpace &space, LinearIndex index) {
-  for (unsigned loop = 0; loop < kNumLoops; ++loop)
-    if (space.extent(static_cast<Loop>(loop)).isConstant(1))
-      index.factors[loop] = space.getContext().constant(0);
-  return index;
-}
-
 /// Index and extent of attention's dimension |dim| for |role|.
 static std::pair<LinearIndex, ShapeExpr> describe(const LoopSpace &space, unsigned dim, Role role) {
   ShapeContext &context = space.getContext();
@@ -108,12 +100,12 @@ std::optional<Placement> heddle::attn::findPlacement(const LoopSpace &space, Arr
   auto take = [&](unsigned dim) { wanted.erase(llvm::find(wanted, dim)); };
   SmallVector<std::optional<unsigned>> axes(index.size());
   for (size_t axis = 0; axis < index.size(); ++axis) {
-    LinearIndex plain = dropUnitLoops(space, index[axis]);
+    LinearIndex plain = space.dropUnitLoops(index[axis]);
     if (space.isZero(plain) && extents[axis].isConstant(1))
       continue;
     auto match = llvm::find_if(wanted, [&](unsigned dim) {
       auto [loop, extent] = describe(space, dim, role);
-      return plain == dropUnitLoops(space, loop) && extents[axis] == extent;
+      return plain == space.dropUnitLoops(loop) && extents[axis] == extent;
     });
     if (match == wanted.end())
       return std::nullopt;
@@ -219,12 +211,11 @@ static void findProducts(Value value, SmallVectorImpl<Value> &path, SmallVectorI
     return;
   --budget;
   path.push_back(value);
-  if (Contraction::get(op))
+  if (Contraction::get(op) && isa<FloatType>(getElementTypeOrSelf(value.getType())))
     paths.emplace_back(path.begin(), path.end());
   else if (isScoreStep(op))
-    for (Value operand : llvm::SmallSetVector<Value, 4>(op->operand_begin(), op->operand_end()))
-      if (isa<FloatType>(getElementTypeOrSelf(operand.getType())))
-        findProducts(operand, path, paths, budget);
+    for (Value operand : getScoreOperands(op))
+      findProducts(operand, path, paths, budget);
   path.pop_back();
 }
 
@@ -243,19 +234,32 @@ static nn::WhereOp findGuard(Value probabilities) {
   return nullptr;
 }
 
-/// The product that |value| goes into as it is or through views; |weights| is what the product reads.
-static std::optional<Contraction> findOutputProduct(Value value, Value &weights, unsigned depth = 0) {
-  for (Operation *user : value.getUsers()) {
-    if (std::optional<Contraction> product = Contraction::get(user)) {
-      weights = value;
-      return product;
-    }
-  }
-  for (Operation *user : value.getUsers())
-    if (depth < 4 && isa<nn::ReshapeOp, nn::TransposeOp, nn::SqueezeOp, nn::UnsqueezeOp, nn::FlattenOp>(user) &&
-        user->getOperand(0) == value)
-      if (auto product = findOutputProduct(user->getResult(0), weights, depth + 1))
+/// True if |user| makes |probability| a weight: a view, or a map that keeps the shape.
+static bool isWeightStep(Operation *user, Value probability) {
+  if (isa<nn::ReshapeOp, nn::TransposeOp, nn::SqueezeOp, nn::UnsqueezeOp, nn::FlattenOp>(user))
+    return user->getOperand(0) == probability;
+  return isScoreStep(user) && !isa<nn::ExpandOp>(user) && getScoreOperands(user).contains(probability) &&
+         cast<ShapedType>(user->getResult(0).getType()).getShape() ==
+             cast<ShapedType>(probability.getType()).getShape();
+}
+
+/// The product that the last of |weights| goes into as it is or through steps, which are added.
+static std::optional<Contraction> findOutputProduct(SmallVectorImpl<Value> &weights, unsigned &budget) {
+  constexpr unsigned kMaxLength = 8; // as files have them: a mask, a factor, integers and back, heads merged
+  Value last = weights.back();
+  for (Operation *user : last.getUsers())
+    if (std::optional<Contraction> product = Contraction::get(user))
+      if (isa<FloatType>(getElementTypeOrSelf(last.getType())))
         return product;
+  for (Operation *user : last.getUsers()) {
+    if (budget == 0 || weights.size() > kMaxLength || !isWeightStep(user, last))
+      continue;
+    --budget;
+    weights.push_back(user->getResult(0));
+    if (auto product = findOutputProduct(weights, budget))
+      return product;
+    weights.pop_back();
+  }
   return std::nullopt;
 }
 
@@ -283,18 +287,6 @@ static bool feedsSoftmaxesOnly(Value value, unsigned &budget) {
   });
 }
 
-/// True if |probabilities| meet a product as integers that stand for them.
-static bool areQuantised(Value probabilities) {
-  auto feeds = [](Value value, auto isWanted) { return llvm::any_of(value.getUsers(), isWanted); };
-  return feeds(probabilities, [&](Operation *quantize) {
-    return isa<nn::QuantizeLinearOp>(quantize) && feeds(quantize->getResult(0), [&](Operation *dequantize) {
-             return isa<nn::DequantizeLinearOp>(dequantize) && feeds(dequantize->getResult(0), [](Operation *product) {
-                      return Contraction::get(product).has_value();
-                    });
-           });
-  });
-}
-
 std::optional<SoftmaxPattern> heddle::attn::matchSoftmax(nn::SoftmaxOp softmax, std::string &reason) {
   SoftmaxPattern pattern;
   pattern.softmax = softmax;
@@ -303,15 +295,15 @@ std::optional<SoftmaxPattern> heddle::attn::matchSoftmax(nn::SoftmaxOp softmax, 
   unsigned budget = 1024;
   findProducts(softmax.getInput(), path, paths, budget);
   pattern.isGuarded = findGuard(softmax.getOutput()) != nullptr;
-  std::optional<Contraction> output = findOutputProduct(getProbabilities(pattern), pattern.weights);
+  pattern.weights = {getProbabilities(pattern)};
+  budget = 64;
+  std::optional<Contraction> output = findOutputProduct(pattern.weights, budget);
 
   auto refuse = [&](StringRef why) {
     reason = why.str();
     return std::nullopt;
   };
   // 1. Classifiers and routers end or begin here: nothing looks like attention.
-  if (!output && areQuantised(getProbabilities(pattern)))
-    return refuse("the probabilities are quantised, which takes the sum of all of them first");
   if (paths.empty() || !output)
     return std::nullopt;
   if (paths.size() > 1)
@@ -331,12 +323,6 @@ std::optional<SoftmaxPattern> heddle::attn::matchSoftmax(nn::SoftmaxOp softmax, 
     return refuse("the probabilities are used without their guard against NaN");
   pattern.scores = *Contraction::get(pattern.path.back().getDefiningOp());
   pattern.output = *output;
-  Value probabilities = getProbabilities(pattern);
-  Value step = pattern.weights;
-  for (;; step = step.getDefiningOp()->getOperand(0)) {
-    pattern.hasOtherUsers |= hasSecondUser(step);
-    if (step == probabilities)
-      break;
-  }
+  pattern.hasOtherUsers = llvm::any_of(pattern.weights, hasSecondUser);
   return pattern;
 }

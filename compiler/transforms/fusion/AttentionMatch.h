@@ -68,8 +68,8 @@ struct SoftmaxPattern {
   /// From the softmax's input down to the product, each reading the next.
   llvm::SmallVector<mlir::Value> path;
   Contraction scores;
-  /// What is multiplied with the values, and that product.
-  mlir::Value weights;
+  /// From the probabilities to what is multiplied with the values, each computed from the one before, and that product.
+  llvm::SmallVector<mlir::Value> weights;
   Contraction output;
   bool isGuarded = false;     // NaN becomes 0
   bool hasOtherUsers = false; // of the guarded probabilities

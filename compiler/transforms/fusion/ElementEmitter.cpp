@@ -74,8 +74,12 @@ bool ElementEmitter::holdsScore(Value tensor) {
 }
 
 Value ElementEmitter::emitUncached(Value tensor, ArrayRef<LinearIndex> index) {
-  if (score && tensor == score->tensor)
-    return ArrayRef(score->index) == index ? Value(region.getArgument(0)) : Value();
+  if (score && tensor == score->tensor) {
+    bool isSame = llvm::equal(score->index, index, [&](const LinearIndex &a, const LinearIndex &b) {
+      return space.dropUnitLoops(a) == space.dropUnitLoops(b);
+    });
+    return isSame ? Value(region.getArgument(0)) : Value();
+  }
   if (Value splat = emitSplat(tensor))
     return splat;
   if (dims.get(tensor).size() != index.size())
@@ -122,6 +126,8 @@ Value ElementEmitter::emitComputed(Value tensor, ArrayRef<LinearIndex> index) {
   return llvm::TypeSwitch<Operation *, Value>(op)
       .Case([&](nn::CompareOp compare) { return emitCompareOp(compare, index); })
       .Case([&](nn::TriluOp trilu) { return emitTrilu(trilu, index); })
+      .Case([&](nn::QuantizeLinearOp quantize) { return emitQuantize(quantize, index); })
+      .Case([&](nn::DequantizeLinearOp dequantize) { return emitDequantize(dequantize, index); })
       .Case<nn::UnaryOp, nn::BinaryOp, nn::WhereOp, nn::CastOp>(
           [&](Operation *elementwise) { return emitElementwise(elementwise, index); })
       .Default([](Operation *) { return nullptr; });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Writes what nn ops compute for one pair of query and key as arith and math ops of a score or mask region. Tensors as
+// Writes what nn ops compute for one pair of query and key as arith and math ops of one of its regions. Tensors as
 // large as the scores are never read: they are computed where the region is, from indices and captures.
 
 #ifndef HEDDLE_COMPILER_TRANSFORMS_FUSION_ELEMENTEMITTER_H
@@ -10,6 +10,7 @@
 #include "dialects/nn/NnOps.h"
 #include "mlir/IR/AffineMap.h"
 #include "mlir/IR/Builders.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace heddle::attn {
 
@@ -25,7 +26,7 @@ public:
   /// A region with arguments of |leading| types, then batch, query head, query and key.
   ElementEmitter(KnownDims &dims, const LoopSpace &space, mlir::MLIRContext *context, mlir::TypeRange leading);
 
-  /// From here on, |element| is argument 0 of the region.
+  /// From here on, |element|, a score or a probability, is argument 0 of the region.
   void bindScore(Element element) { score = std::move(element); }
 
   /// The element of |tensor| at |index|; null where it can't be had, which is not final: a caller may capture a tensor
@@ -64,6 +65,11 @@ private:
   /// The comparison of two positions; null where a side is something else.
   mlir::Value emitPositions(nn::CompareOp op, llvm::ArrayRef<LinearIndex> index);
   mlir::Value emitCompareOp(nn::CompareOp op, llvm::ArrayRef<LinearIndex> index);
+  mlir::Value emitQuantize(nn::QuantizeLinearOp op, llvm::ArrayRef<LinearIndex> index);
+  mlir::Value emitDequantize(nn::DequantizeLinearOp op, llvm::ArrayRef<LinearIndex> index);
+  /// The element of a scale or zero point that serves the element at |index|, as |type|.
+  template <typename OpTy>
+  mlir::Value emitParameter(OpTy op, mlir::Value parameter, llvm::ArrayRef<LinearIndex> index, mlir::Type type);
   mlir::Value emitTrilu(nn::TriluOp op, llvm::ArrayRef<LinearIndex> index);
   mlir::Value emitSplat(mlir::Value tensor);
   mlir::Value emitIndex(const LinearIndex &index);
@@ -99,8 +105,12 @@ std::optional<Element> getElementSource(const LoopSpace &space, KnownDims &dims,
 /// The one value that all elements of |tensor| have, as a float or integer attribute; null where they may differ.
 mlir::TypedAttr getSplat(mlir::Value tensor);
 
-/// True for ops whose result is of floats on the way from a product to its softmax: maps and views.
+/// True for ops on the way from a product to its softmax, or on to the next product: maps and views of floats, and
+/// floats as integers and back.
 bool isScoreStep(mlir::Operation *op);
+
+/// The operands of |op|, a score step, that may be scores: floats, or the integers that stand for them.
+llvm::SmallSetVector<mlir::Value, 4> getScoreOperands(mlir::Operation *op);
 
 } // namespace heddle::attn
 

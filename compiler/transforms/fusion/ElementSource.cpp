@@ -154,6 +154,18 @@ std::optional<LinearIndex> heddle::attn::getLinearElement(const LoopSpace &space
   return getLinear(space, dims, tensor, index, 0);
 }
 
+llvm::SmallSetVector<Value, 4> heddle::attn::getScoreOperands(Operation *op) {
+  llvm::SmallSetVector<Value, 4> operands;
+  if (isa<nn::QuantizeLinearOp, nn::DequantizeLinearOp>(op)) {
+    operands.insert(op->getOperand(0));
+    return operands;
+  }
+  for (Value operand : op->getOperands())
+    if (isa<FloatType>(getElementTypeOrSelf(operand.getType())))
+      operands.insert(operand);
+  return operands;
+}
+
 TypedAttr heddle::attn::getSplat(Value tensor) {
   // Stretching and reshaping leave equal elements equal.
   while (Operation *op = tensor.getDefiningOp()) {
@@ -174,6 +186,11 @@ TypedAttr heddle::attn::getSplat(Value tensor) {
 }
 
 bool heddle::attn::isScoreStep(Operation *op) {
+  // A product of the integers themselves isn't one of scores.
+  if (isa<nn::QuantizeLinearOp>(op))
+    return true;
+  if (auto dequantize = dyn_cast<nn::DequantizeLinearOp>(op))
+    return dequantize.getInput().getDefiningOp<nn::QuantizeLinearOp>() != nullptr;
   if (op->getNumResults() != 1 || !isa<FloatType>(getElementTypeOrSelf(op->getResult(0).getType())))
     return false;
   if (auto cast = dyn_cast<nn::CastOp>(op))

@@ -35,6 +35,13 @@ LinearIndex LoopSpace::loop(Loop loop) const {
   return result;
 }
 
+LinearIndex LoopSpace::dropUnitLoops(LinearIndex index) const {
+  for (unsigned loop = 0; loop < kNumLoops; ++loop)
+    if (extents[loop].isConstant(1))
+      index.factors[loop] = context->constant(0);
+  return index;
+}
+
 LinearIndex LoopSpace::add(const LinearIndex &a, const LinearIndex &b) const {
   LinearIndex result;
   for (unsigned i = 0; i < kNumLoops; ++i)

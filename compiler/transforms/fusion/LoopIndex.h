@@ -68,6 +68,8 @@ public:
   LinearIndex add(const LinearIndex &a, const LinearIndex &b) const;
   LinearIndex scale(const LinearIndex &a, ShapeExpr factor) const;
 
+  /// |index| without the loops that have one iteration.
+  LinearIndex dropUnitLoops(LinearIndex index) const;
   bool isZero(const LinearIndex &index) const { return index == zero(); }
   /// True only if 0 <= |index| < |bound| for all iterations.
   bool isWithin(const LinearIndex &index, ShapeExpr bound) const;

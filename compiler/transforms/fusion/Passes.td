@@ -64,6 +64,9 @@ def RaiseSdpaPass : Pass<"attn-raise-sdpa", "::mlir::ModuleOp"> {
             attn.yield %kept : i1
           } {q_num_heads = 4 : i64, kv_num_heads = 4 : i64, scale = 2.500000e-01 : f32, ...}
 
+    What happens to a probability before it meets its value, integers and back or a gate, becomes the probability region
+    by the same means, where that probability alone decides it.
+
     A finite fill leaves rows without keys their literal value, `where(is_nan(p), 0, p)` behind a fill of -inf makes
     them zero, and without it they are NaN. What isn't provably attention stays as it is.
 

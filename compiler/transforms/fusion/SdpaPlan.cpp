@@ -159,6 +159,8 @@ bool Planner::followScores(SdpaPlan &plan, Element &product) {
     const Element &last = steps.back();
     auto result = cast<OpResult>(last.tensor);
     std::optional<TensorIndex> index = viewSource(space, dims, result, last.index);
+    if (!index && isa<nn::QuantizeLinearOp, nn::DequantizeLinearOp>(result.getOwner()))
+      index = last.index;
     if (!index && result.getOwner()->hasTrait<nn::Broadcasting>())
       index = broadcastSource(space, dims.get(next), dims.get(last.tensor), last.index);
     if (!index || dims.get(next).size() != index->size())
@@ -234,26 +236,29 @@ bool Planner::placeQueryAndKey(SdpaPlan &plan, const Element &product) {
   return true;
 }
 
-/// Index of |weights|, which |probabilities| become through views.
-static std::optional<TensorIndex> followViews(const LoopSpace &space, KnownDims &dims, Value probabilities,
-                                              TensorIndex index, Value weights) {
-  SmallVector<Operation *> views;
-  for (Value value = weights; value != probabilities; value = value.getDefiningOp()->getOperand(0))
-    views.push_back(value.getDefiningOp());
-  for (Operation *view : llvm::reverse(views)) {
-    std::optional<TensorIndex> next = viewTarget(space, dims, view, index);
-    if (!next)
+/// Index of the last of |weights|, each of which is a view or map of the one before; |element| is the first one, and
+/// becomes the last that isn't a view.
+static std::optional<TensorIndex> followWeights(const LoopSpace &space, KnownDims &dims, ArrayRef<Value> weights,
+                                                Element &element) {
+  TensorIndex index = element.index;
+  for (auto [from, to] : llvm::zip(weights.drop_back(), weights.drop_front())) {
+    if (std::optional<TensorIndex> next = viewTarget(space, dims, to.getDefiningOp(), index)) {
+      index = *next;
+      continue;
+    }
+    // A map's other operand must not stretch it.
+    if (!isScoreStep(to.getDefiningOp()) || dims.get(from) != dims.get(to))
       return std::nullopt;
-    index = *next;
+    element = {to, index};
   }
   return index;
 }
 
 bool Planner::placeValue(SdpaPlan &plan, Element &output) {
   const Contraction &product = pattern.output;
-  unsigned side = product.operands[0] == pattern.weights ? 0 : 1;
-  std::optional<TensorIndex> weights =
-      followViews(*plan.space, dims, getProbabilities(pattern), plan.softmaxInput.index, pattern.weights);
+  unsigned side = product.operands[0] == pattern.weights.back() ? 0 : 1;
+  plan.probabilities = plan.weights = {pattern.weights.front(), plan.softmaxInput.index};
+  std::optional<TensorIndex> weights = followWeights(*plan.space, dims, pattern.weights, plan.weights);
   if (!weights)
     return refuse("the probabilities are reshaped in a way that mixes their axes");
   LetterMap letters;

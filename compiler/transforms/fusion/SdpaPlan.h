@@ -27,8 +27,9 @@ struct SdpaPlan {
   int64_t kvNumHeads = 1;
   PlacedTensor query, key, value;
   Scale scale;
-  Element softmaxInput, score; // the score as the region gets it: scaled
-  mlir::Value target;          // what the output replaces
+  Element softmaxInput, score;    // the score as the region gets it: scaled
+  Element probabilities, weights; // what the softmax gives, and what is made of it, views aside
+  mlir::Value target;             // what the output replaces
   Placement targetPlacement;
   TensorIndex targetIndex;
 };

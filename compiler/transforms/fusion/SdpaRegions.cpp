@@ -5,6 +5,7 @@
 #include "compiler/transforms/fusion/SdpaBuilder.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallPtrSet.h"
 
 #include <cmath>
 
@@ -38,6 +39,43 @@ static FullyMasked chooseRule(SmallVectorImpl<MaskTerm> &terms, ArrayRef<Element
     return FullyMasked::Literal;
   llvm::erase_if(terms, [&](const MaskTerm &term) { return !isInfinite(term); });
   return FullyMasked::Zero;
+}
+
+/// True if one of |values| is computed from |source|.
+static bool anyDependsOn(ArrayRef<Value> values, Operation *source) {
+  SmallVector<Value> pending(values);
+  llvm::SmallPtrSet<Operation *, 16> visited;
+  while (!pending.empty()) {
+    Operation *op = pending.pop_back_val().getDefiningOp();
+    if (op == source)
+      return true;
+    if (op && visited.insert(op).second)
+      llvm::append_range(pending, op->getOperands());
+  }
+  return false;
+}
+
+/// Builds the region on probabilities, where something happens to them; false and a reason where it can't be said.
+static bool buildProbability(const SoftmaxPattern &pattern, const SdpaPlan &plan, KnownDims &dims, SdpaRegions &regions,
+                             std::string &reason) {
+  MLIRContext *context = plan.target.getContext();
+  Type element = getElementTypeOrSelf(plan.target.getType());
+  auto probability = std::make_unique<ElementEmitter>(dims, *plan.space, context, TypeRange(element));
+  probability->bindScore(plan.probabilities);
+  Value weight = probability->emit(plan.weights.tensor, plan.weights.index);
+  if (!weight) {
+    reason = "the probabilities are changed by a tensor that a region can't read";
+    return false;
+  }
+  if (weight == probability->getRegion().getArgument(0))
+    return true;
+  probability->finish(weight);
+  if (pattern.hasOtherUsers && anyDependsOn(probability->getCaptures(), nn::SoftmaxOp(pattern.softmax))) {
+    reason = "the probabilities are changed by what is computed from several of them";
+    return false;
+  }
+  regions.probability = std::move(probability);
+  return true;
 }
 
 std::optional<SdpaRegions> heddle::attn::buildRegions(const SoftmaxPattern &pattern, const SdpaPlan &plan,
@@ -79,5 +117,7 @@ std::optional<SdpaRegions> heddle::attn::buildRegions(const SoftmaxPattern &patt
     score->finish(value);
     regions.score = std::move(score);
   }
+  if (!buildProbability(pattern, plan, dims, regions, reason))
+    return std::nullopt;
   return regions;
 }

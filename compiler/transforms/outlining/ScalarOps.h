@@ -25,6 +25,11 @@ mlir::Value emitCompare(mlir::OpBuilder &builder, nn::CompareKind kind, mlir::Va
 mlir::Value emitOrdered(mlir::OpBuilder &builder, mlir::Value x, mlir::Type type);
 /// Float to integer saturates and takes NaN to 0; integer to integer keeps the low bits.
 mlir::Value emitCast(mlir::OpBuilder &builder, mlir::Value x, mlir::Type from, mlir::Type to);
+/// saturate(round_half_even(x / scale) + zero) as |to|; the zero point itself where x is a NaN. All but the result are
+/// f32, |zero| is null where there is none.
+mlir::Value emitQuantized(mlir::OpBuilder &builder, mlir::Value x, mlir::Value scale, mlir::Value zero, mlir::Type to);
+/// (code - zero) * scale in f32. |code| and |zero|, which is null where there is none, are i32.
+mlir::Value emitDequantized(mlir::OpBuilder &builder, mlir::Value code, mlir::Value scale, mlir::Value zero);
 
 } // namespace heddle
 

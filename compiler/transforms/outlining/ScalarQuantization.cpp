@@ -23,9 +23,7 @@ template <typename OpTy> static AffineIndex parameterIndex(OpTy op, Value parame
   return blocks;
 }
 
-/// saturate(round_half_even(x / scale) + zero) as |to|; the zero point itself where x is a NaN. All but the result are
-/// f32, |zero| is null where there is none.
-static Value emitQuantized(OpBuilder &b, Value x, Value scale, Value zero, Type to) {
+Value heddle::emitQuantized(OpBuilder &b, Value x, Value scale, Value zero, Type to) {
   Type f32 = b.getF32Type();
   Value steps = emitBinary(b, nn::BinaryKind::Div, x, scale, f32, f32);
   Value code = emitUnary(b, nn::UnaryKind::Round, steps, f32);
@@ -34,6 +32,14 @@ static Value emitQuantized(OpBuilder &b, Value x, Value scale, Value zero, Type 
   Value sum = emitBinary(b, nn::BinaryKind::Add, code, zero, f32, f32);
   Value isNan = emitUnary(b, nn::UnaryKind::IsNan, sum, f32);
   return emitCast(b, b.create<arith::SelectOp>(UnknownLoc::get(b.getContext()), isNan, zero, sum), f32, to);
+}
+
+Value heddle::emitDequantized(OpBuilder &b, Value code, Value scale, Value zero) {
+  // Exact: differences of 16-bit integers fit, and 32-bit ones come without a zero point.
+  Type i32 = b.getI32Type(), f32 = b.getF32Type();
+  if (zero)
+    code = emitBinary(b, nn::BinaryKind::Sub, code, zero, i32, i32);
+  return emitBinary(b, nn::BinaryKind::Mul, emitCast(b, code, i32, f32), scale, f32, f32);
 }
 
 Value ScalarEmitter::emitQuantize(nn::QuantizeLinearOp op, ArrayRef<AffineExpr> index) {
@@ -48,17 +54,15 @@ Value ScalarEmitter::emitQuantize(nn::QuantizeLinearOp op, ArrayRef<AffineExpr> 
 }
 
 Value ScalarEmitter::emitDequantize(nn::DequantizeLinearOp op, ArrayRef<AffineExpr> index) {
-  // Exact: differences of 16-bit integers fit, and 32-bit ones come without a zero point.
   Type i32 = builder.getI32Type(), f32 = builder.getF32Type(), scaleType = elementTypeOf(op.getScale());
-  Value x = emitCast(builder, emit(op.getInput(), index), elementTypeOf(op.getInput()), i32);
-  if (Value zeroPoint = op.getZeroPoint()) {
-    Value zero = emit(zeroPoint, parameterIndex(op, zeroPoint, index));
-    x = emitBinary(builder, nn::BinaryKind::Sub, x, emitCast(builder, zero, elementTypeOf(zeroPoint), i32), i32, i32);
-  }
-  Value scale = emit(op.getScale(), parameterIndex(op, op.getScale(), index));
-  Value product = emitBinary(builder, nn::BinaryKind::Mul, emitCast(builder, x, i32, f32),
-                             emitCast(builder, scale, scaleType, f32), f32, f32);
-  return emitCast(builder, product, f32, scaleType);
+  auto as = [&](Value value, ArrayRef<AffineExpr> place, Type type) {
+    return emitCast(builder, emit(value, place), elementTypeOf(value), type);
+  };
+  Value code = as(op.getInput(), index, i32), zero;
+  if (Value zeroPoint = op.getZeroPoint())
+    zero = as(zeroPoint, parameterIndex(op, zeroPoint, index), i32);
+  Value scale = as(op.getScale(), parameterIndex(op, op.getScale(), index), f32);
+  return emitCast(builder, emitDequantized(builder, code, scale, zero), f32, scaleType);
 }
 
 Value ScalarEmitter::emitDynamicQuantize(nn::DynamicQuantizeLinearOp op, ArrayRef<AffineExpr> index) {

@@ -226,8 +226,9 @@ constexpr char kShift[] = R"(probability {
   })";
 
 TEST_F(AttentionTest, TheProbabilityRegionSeesHiddenKeysAsZero) {
-  std::vector<HostTensor> y = attendKeys({0, 0, 50}, {4, 8, 16}, std::string(kMaskFrom) + kShift,
-                                         ", mask_capture_maps = [affine_map<(b, n, q, kv) -> ()>]", {makeInts({}, {2})});
+  std::vector<HostTensor> y =
+      attendKeys({0, 0, 50}, {4, 8, 16}, std::string(kMaskFrom) + kShift,
+                 ", mask_capture_maps = [affine_map<(b, n, q, kv) -> ()>]", {makeInts({}, {2})});
   // 0.375 of 4 and 8, an eighth of 16; results don't show the region.
   expectNear(y.at(0).getFloats(), {0.375 * 12 + 2});
   expectNear(y[1].getFloats(), {std::log(2)});

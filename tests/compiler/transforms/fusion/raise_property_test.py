@@ -217,9 +217,11 @@ class Attention:
 
     def change(self, scores):
         """Something else that happens to scores."""
-        graph, form = self.graph, self.choose(["scale", "cap", "bias", "slope", "mask", "mask"])
+        graph, form = self.graph, self.choose(["scale", "cap", "bias", "slope", "integers", "mask", "mask"])
         if form == "scale":
             return self.multiply(scores)
+        if form == "integers":
+            return self.quantize(scores, 2.0**-self.choose([2, 4]))
         if form == "cap":
             cap = graph.constant("3.0")
             bent = graph.op("unary tanh", [graph.binary("binary div", scores, cap)], scores[1])
@@ -229,6 +231,30 @@ class Attention:
         if form == "slope":
             return graph.binary("binary mul", scores, graph.argument([self.heads, 1, 1]))
         return self.mask(scores)
+
+    def quantize(self, values, scale):
+        """As integers and back, in steps that divide exactly."""
+        graph, element = self.graph, self.choose(["i8", "ui8"])
+        zero = graph.constant(int(self.random.integers(0, 128)), element)
+        step, attributes = graph.constant(scale), "{axis = 0 : i64, block_size = 0 : i64"
+        codes = graph.op("quantize_linear", [values, step, zero], values[1], element, f"{attributes}, to = {element}}}")
+        return graph.op("dequantize_linear", [codes, step, zero], values[1], "f64", attributes + "}")
+
+    def weigh(self, weights):
+        """Something that happens to probabilities."""
+        graph, form = self.graph, self.choose(["scale", "gate", "square", "shift", "mask", "integers", "integers"])
+        if form == "scale":
+            return self.multiply(weights)
+        if form == "gate":
+            shape = self.choose([[self.heads, 1, 1], [self.heads, self.rows, self.keys]])
+            return graph.binary("binary mul", weights, graph.argument(shape))
+        if form == "square":
+            return graph.binary("binary mul", weights, weights)
+        if form == "shift":
+            return graph.binary("binary add", weights, graph.constant("0.125"))
+        if form == "mask":
+            return graph.where(self.condition(), weights, graph.constant("0.0"))
+        return self.quantize(weights, 2.0**-self.choose([4, 6, 8]))
 
     def build(self):
         graph = self.graph
@@ -248,6 +274,8 @@ class Attention:
             nan = graph.op("unary is_nan", [weights], weights[1], "i1")
             weights = graph.where(nan, graph.constant("0.0"), weights)
         results = [weights] if self.choose([True, False, False, False]) else []
+        for _ in range(self.choose([0, 0, 1, 1, 2])):
+            weights = self.weigh(weights)
         output = graph.op("matmul", [self.fold(weights), self.fold(self.repeat(value))],
                           [*self.fold(weights)[1][:-1], self.value_size])
         output = self.unfold(output)
@@ -265,7 +293,7 @@ def look_alike(seed):
     batch, heads, rows, width = (int(random.integers(2, 4)) for _ in range(4))
     query, key, value = (graph.argument([batch, heads, rows, width]) for _ in range(3))
     scores = graph.op("matmul", [query, graph.transpose(key, [0, 1, 3, 2])], [batch, heads, rows, rows])
-    form = seed % 4
+    form = seed % 6
     axis = 3
     if form == 0:  # normalised over queries, heads or batches
         axis = int(random.integers(0, 3))
@@ -276,6 +304,14 @@ def look_alike(seed):
     weights = graph.op("softmax", [scores], scores[1], attributes=f"{{axis = {axis} : i64}}")
     if form == 3:  # weights of one head meet values of another
         weights = graph.transpose(weights, [0, 1, 3, 2])
+    elif form == 4:  # normalised once more
+        sums = graph.op("reduce sum", [weights], [batch, heads, rows, 1], attributes="{keepdims}", infix=" axes [3]")
+        weights = graph.binary("binary div", weights, sums)
+    elif form == 5:  # integers that are multiplied as such
+        zero, step = graph.constant(3, "i8"), graph.constant("0.01", "f64")
+        shape = "{axis = 0 : i64, block_size = 0 : i64"
+        codes = graph.op("quantize_linear", [weights, step, zero], weights[1], "i8", shape + ", to = i8}")
+        weights = graph.op("cast", [codes], weights[1], "f64", "{to = f64}")
     output = graph.op("matmul", [weights, value], [batch, heads, rows, width])
     return graph.module([output, other] if form == 2 else [output])
 

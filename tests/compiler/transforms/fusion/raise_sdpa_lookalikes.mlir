@@ -74,22 +74,3 @@ func.func @classifier(%x: tensor<2x8xf32>, %w: tensor<8x3xf32>) -> tensor<2x3xf3
   %p = nn.softmax %s {axis = 1 : i64} : (tensor<2x3xf32>) -> tensor<2x3xf32>
   return %p : tensor<2x3xf32>
 }
-
-// -----
-
-// Rounded probabilities are known only once all have been summed.
-// CHECK: attn.report = [{{{.*}}reason = "the probabilities are quantised, which takes the sum of all of them first"
-// CHECK-LABEL: func.func @quantised_probabilities
-// CHECK: nn.softmax
-// CHECK-NOT: attn.sdpa
-// CHECK: return
-func.func @quantised_probabilities(%q: tensor<1x2x5x8xf32>, %k: tensor<1x2x8x7xf32>, %v: tensor<1x2x7x8xf32>) -> tensor<1x2x5x8xf32> {
-  %scale = nn.constant dense<0.0078125> : tensor<f32>
-  %zero = nn.constant dense<0> : tensor<i8>
-  %qk = nn.matmul %q, %k : (tensor<1x2x5x8xf32>, tensor<1x2x8x7xf32>) -> tensor<1x2x5x7xf32>
-  %p = nn.softmax %qk {axis = 3 : i64} : (tensor<1x2x5x7xf32>) -> tensor<1x2x5x7xf32>
-  %c = nn.quantize_linear %p, %scale, %zero {axis = 0 : i64, block_size = 0 : i64, to = i8} : (tensor<1x2x5x7xf32>, tensor<f32>, tensor<i8>) -> tensor<1x2x5x7xi8>
-  %d = nn.dequantize_linear %c, %scale, %zero {axis = 0 : i64, block_size = 0 : i64} : (tensor<1x2x5x7xi8>, tensor<f32>, tensor<i8>) -> tensor<1x2x5x7xf32>
-  %y = nn.matmul %d, %v : (tensor<1x2x5x7xf32>, tensor<1x2x7x8xf32>) -> tensor<1x2x5x8xf32>
-  return %y : tensor<1x2x5x8xf32>
-}
