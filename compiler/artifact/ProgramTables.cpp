@@ -417,11 +417,20 @@ LogicalResult heddle::buildProgramTables(ModuleOp module, size_t targetCount, fb
     kernels.try_emplace(kernel.getName(), kernels.size());
     program.kernels.push_back(makeKernel(kernel));
   }
+  llvm::StringMap<int32_t> entries;
   for (auto func : module.getOps<rt::FuncOp>()) {
     EntryTables tables(func, constants, kernels, targetCount);
     if (failed(tables.build()))
       return failure();
-    program.entries.push_back(tables.take());
+    std::unique_ptr<fb::EntryT> entry = tables.take();
+    if (FlatSymbolRefAttr general = func.getSpecializesAttr()) {
+      auto it = entries.find(general.getValue());
+      if (it == entries.end())
+        return func.emitOpError() << "expects an rt.func named '" << general.getValue() << "' before it";
+      entry->specializes = it->second;
+    }
+    entries.try_emplace(func.getSymName(), entries.size());
+    program.entries.push_back(std::move(entry));
   }
   return success();
 }

@@ -138,6 +138,14 @@ static std::vector<std::pair<std::string, int64_t>> countRaised(ModuleOp module)
   return counts;
 }
 
+static void describeInterface(rt::FuncOp entry, CompileReport &report) {
+  report.inputs = describeTensors(entry.getInputs());
+  report.outputs = describeTensors(entry.getOutputs());
+  if (auto names = entry->getAttrOfType<ArrayAttr>(nn::NnDialect::getConstantInputsAttrName()))
+    for (StringRef name : names.getAsValueRange<StringAttr>())
+      report.constantInputs.push_back(name.str());
+}
+
 CompileReport heddle::makeReport(const CompiledModel &compiled, StringRef modelName) {
   CompileReport report;
   report.model = modelName.str();
@@ -149,15 +157,16 @@ CompileReport heddle::makeReport(const CompiledModel &compiled, StringRef modelN
   report.kernelCount = llvm::range_size(module.getOps<kernel::FuncOp>());
   report.attentions = describeAttentions(module);
   report.raised = countRaised(module);
+  if (!compiled.buckets.sizes.empty())
+    report.buckets = compiled.buckets.str();
   for (auto entry : module.getOps<rt::FuncOp>()) {
-    report.inputs = describeTensors(entry.getInputs());
-    report.outputs = describeTensors(entry.getOutputs());
-    if (auto names = entry->getAttrOfType<ArrayAttr>(nn::NnDialect::getConstantInputsAttrName()))
-      for (StringRef name : names.getAsValueRange<StringAttr>())
-        report.constantInputs.push_back(name.str());
+    if (!entry.getSpecializes())
+      describeInterface(entry, report);
     llvm::DenseMap<Value, int64_t> sizes = evaluateNominalSizes(entry);
-    for (auto dispatch : entry.getBody().getOps<rt::DispatchOp>())
+    for (auto dispatch : entry.getBody().getOps<rt::DispatchOp>()) {
       report.kernels.push_back(describeDispatch(dispatch, compiled, sizes));
+      report.kernels.back().entry = entry.getSymName().str();
+    }
   }
   for (auto constant : module.getOps<rt::ConstantOp>())
     report.weightBytes += bytesOf(constant);
@@ -190,7 +199,11 @@ std::string heddle::formatSummary(const CompileReport &report) {
   llvm::MapVector<StringRef, size_t> roots;
   llvm::StringSet<> nodes;
   int64_t operations = 0;
-  for (const KernelReport &kernel : report.kernels) {
+  // The other entry points do the same, for other sizes.
+  auto inGeneral = [&](const KernelReport &kernel) { return kernel.entry == report.kernels.front().entry; };
+  auto general = llvm::make_filter_range(report.kernels, inGeneral);
+  size_t dispatchCount = llvm::range_size(general);
+  for (const KernelReport &kernel : general) {
     ++roots[kernel.root];
     for (const std::string &node : kernel.nodes)
       nodes.insert(node);
@@ -203,10 +216,12 @@ std::string heddle::formatSummary(const CompileReport &report) {
   if (!report.constantInputs.empty())
     os << "constant " << describeConstantInputs(report.constantInputs) << "\n";
   os << "outputs  " << joinTensors(report.outputs) << "\n";
-  os << "program  " << report.kernels.size() << " dispatches of " << report.kernelCount << " kernels (";
+  if (!report.buckets.empty())
+    os << "buckets  " << report.buckets << ", each with an entry point of its own\n";
+  os << "program  " << dispatchCount << " dispatches of " << report.kernelCount << " kernels (";
   llvm::interleaveComma(roots, os, [&](const auto &root) { os << root.second << " " << root.first; });
   os << ")\n";
-  os << "fusion   " << nodes.size() << " nodes in " << report.kernels.size() << " dispatches";
+  os << "fusion   " << nodes.size() << " nodes in " << dispatchCount << " dispatches";
   for (const auto &[name, count] : report.raised)
     os << ", " << count << " " << name;
   os << (report.raised.empty() ? "\n" : " raised\n");
@@ -243,6 +258,7 @@ std::string heddle::formatJson(const CompileReport &report) {
       for (const std::string &name : report.constantInputs)
         json.value(name);
     });
+    json.attribute("buckets", report.buckets);
     json.attribute("nodes", report.nodeCount);
     json.attribute("nominal_shape", report.nominalShape);
     json.attribute("weight_bytes", report.weightBytes);
@@ -266,6 +282,7 @@ std::string heddle::formatJson(const CompileReport &report) {
     json.attributeArray("kernels", [&] {
       for (const KernelReport &kernel : report.kernels)
         json.object([&] {
+          json.attribute("entry", kernel.entry);
           json.attribute("name", kernel.name);
           json.attribute("root", kernel.root);
           json.attributeArray("nodes", [&] {
@@ -305,10 +322,11 @@ std::string heddle::formatHtml(const CompileReport &report) {
       os << escapeHtml(key + " " + value) << "; ";
     os << "</li>\n";
   }
-  os << "</ul>\n<table>\n<tr><th>kernel<th>nodes<th>fusion<th>tiles<th>weights, bytes<th>operations<th>bytes</tr>\n";
+  os << "</ul>\n<table>\n<tr><th>entry<th>kernel<th>nodes<th>fusion<th>tiles<th>weights, "
+        "bytes<th>operations<th>bytes</tr>\n";
   for (const KernelReport &kernel : report.kernels) {
-    os << "<tr><td>" << escapeHtml(kernel.name) << "<td>" << escapeHtml(llvm::join(kernel.nodes, ", ")) << "<td>"
-       << escapeHtml(kernel.fused) << "<td>";
+    os << "<tr><td>" << kernel.entry << "<td>" << escapeHtml(kernel.name) << "<td>"
+       << escapeHtml(llvm::join(kernel.nodes, ", ")) << "<td>" << escapeHtml(kernel.fused) << "<td>";
     for (const auto &[target, tiles] : kernel.tiles)
       os << escapeHtml(target + ": " + tiles) << "<br>";
     os << "<td>" << kernel.weightBytes << "<td>" << kernel.operations << "<td>" << kernel.bytes << "</tr>\n";

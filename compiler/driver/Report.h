@@ -14,6 +14,7 @@ namespace heddle {
 
 /// One dispatch as the report shows it. Operations and bytes are estimates at the nominal shape.
 struct KernelReport {
+  std::string entry; ///< point that dispatches it
   std::string name, root;
   std::vector<std::string> nodes;
   std::string fused; ///< "Add, Erf, Mul into MatMul", or why nothing is
@@ -37,7 +38,8 @@ struct CompileReport {
   size_t nodeCount = 0, kernelCount = 0;
   std::vector<AttentionReport> attentions;
   std::vector<std::pair<std::string, int64_t>> raised; ///< other ops made from several nodes: "layer_norm", how many
-  std::vector<KernelReport> kernels;                   ///< one a dispatch, in order
+  std::vector<KernelReport> kernels; ///< one a dispatch, in order, those of the general entry point first
+  std::string buckets;               ///< "sequence=32,64": sizes with entry points of their own; "" for none
   std::vector<std::pair<std::string, uint64_t>> codeBytes; ///< per target
   int64_t weightBytes = 0;
   uint64_t artifactBytes = 0;

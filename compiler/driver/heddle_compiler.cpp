@@ -51,6 +51,7 @@ static LogicalResult readOptions(const heddle_compile_options_t &request, Compil
   options.dumpFolder = request.dump_phases_to ? request.dump_phases_to : "";
   options.threads = resolveThreads(request.thread_count);
   options.fuses = !request.no_fusion;
+  options.bucket = request.bucket ? request.bucket : "";
   options.shapes.assign(request.shapes, request.shapes + request.shape_count);
   if (request.targets) {
     SmallVector<StringRef> specs;

@@ -19,11 +19,11 @@ extern "C" {
 #define HEDDLE_COMPILER_API __attribute__((visibility("default")))
 
 /// Raised when a struct below changes.
-#define HEDDLE_COMPILER_API_VERSION 2
+#define HEDDLE_COMPILER_API_VERSION 3
 
-/// Called as phases pass, from the calling thread: |phase| is one of the phase names, |done| of |total| units. First it
-/// is called with |total| 0: then |phase| is a line to show as it is, which says what was chosen ("target cpu:znver3
-/// (avx2, fma), 2 threads").
+/// Called as phases pass, from any of the compiler's threads but one call at a time: |phase| is one of the phase names,
+/// |done| of |total| units. First it is called with |total| 0: then |phase| is a line to show as it is, which says what
+/// was chosen ("target cpu:znver3 (avx2, fma), 2 threads").
 typedef void (*heddle_compiler_progress_fn_t)(void *user, const char *phase, size_t done, size_t total);
 
 /// What `heddle compile` asks for. Strings stay the caller's. Zero-initialise; null or 0 means the default.
@@ -33,6 +33,7 @@ typedef struct heddle_compile_options_t {
   const char *targets;       ///< comma-separated; null: this host
   const char *const *shapes; ///< "NAME=1x128"
   size_t shape_count;
+  const char *bucket;         ///< "32,64" or "sequence=32,64": sizes with entry points of their own; null: none
   const char *compile_to;     ///< phase to stop after; its IR is written to |output_path| ("-": standard output)
   const char *dump_phases_to; ///< folder for the IR after each phase
   const char *report_path;    ///< compile report, JSON, or HTML if it ends in .html

@@ -67,6 +67,7 @@ public:
 private:
   LogicalResult runPhase(Phase phase);
   LogicalResult import();
+  LogicalResult fuse();
   LogicalResult runPipeline(void (*build)(OpPassManager &));
   LogicalResult selectTiles();
   LogicalResult generateCode();
@@ -132,7 +133,7 @@ LogicalResult ModelCompiler::runPhase(Phase phase) {
   case Phase::Import:
     break;
   case Phase::Fusion:
-    result = runPipeline(options.fuses ? buildFusionPipeline : buildPreparationPipeline);
+    result = fuse();
     break;
   case Phase::Outlining:
     result = runPipeline(buildOutliningPipeline);
@@ -175,7 +176,25 @@ LogicalResult ModelCompiler::import() {
   auto func = out.module->lookupSymbol<func::FuncOp>("main");
   for (Operation &op : func.getBody().front().without_terminator())
     out.nodeCount += !isa<nn::ConstantOp>(op);
-  return specializeShapes(*out.module, options.shapes, errors);
+  if (failed(specializeShapes(*out.module, options.shapes, errors)))
+    return failure();
+  if (options.bucket.empty())
+    return success();
+  FailureOr<Buckets> buckets = parseBuckets(*out.module, options.bucket, errors);
+  if (failed(buckets))
+    return failure();
+  out.buckets = std::move(*buckets);
+  return success();
+}
+
+LogicalResult ModelCompiler::fuse() {
+  if (failed(runPipeline(options.fuses ? buildFusionPipeline : buildPreparationPipeline)))
+    return failure();
+  if (out.buckets.sizes.empty())
+    return success();
+  // Now, so that all entry points have the same attentions and norms, and the report counts them once.
+  addBuckets(*out.module, out.buckets);
+  return runPipeline(buildPreparationPipeline);
 }
 
 LogicalResult ModelCompiler::runPipeline(void (*build)(OpPassManager &)) {
@@ -256,6 +275,8 @@ LogicalResult ModelCompiler::writeArtifactFile() {
   artifact.options.push_back({"target", targets});
   if (!options.shapes.empty())
     artifact.options.push_back({"shape", llvm::join(options.shapes, " ")});
+  if (!out.buckets.sizes.empty())
+    artifact.options.push_back({"bucket", out.buckets.str()});
   if (!options.fuses)
     artifact.options.push_back({"no-fusion", "true"});
   if (failed(writeArtifact(*out.module, images, artifact, options.outputPath, errors)))

@@ -5,6 +5,7 @@
 #ifndef HEDDLE_COMPILER_PIPELINES_COMPILEMODEL_H
 #define HEDDLE_COMPILER_PIPELINES_COMPILEMODEL_H
 
+#include "compiler/pipelines/Buckets.h"
 #include "compiler/support/Error.h"
 #include "compiler/targets/Target.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -32,11 +33,13 @@ struct CompileOptions {
   std::string outputPath; ///< the artifact, or the IR of |stopAfter| ("-": standard output)
   std::vector<std::string> targets{"cpu"};
   std::vector<std::string> shapes; ///< "NAME=1x128"
+  std::string bucket;              ///< "32,64" or "sequence=32,64": sizes with entry points of their own; empty: none
   bool fuses = true; ///< else the model's ops stay as they are written, but for what a kernel's epilogue takes
   std::optional<Phase> stopAfter;
   std::string dumpFolder; ///< IR after each phase; empty: none
   unsigned threads = 1;
-  /// Called as phases begin and, within code generation, as kernels are done.
+  /// Called as phases begin and, within code generation, as kernels are done; then from the threads that generate code,
+  /// one call at a time.
   std::function<void(Phase phase, size_t done, size_t total)> progress;
 };
 
@@ -51,6 +54,7 @@ struct CompiledTarget {
 struct CompiledModel {
   mlir::OwningOpRef<mlir::ModuleOp> module;
   std::vector<CompiledTarget> targets;
+  Buckets buckets;
   size_t nodeCount = 0;       ///< ops of the model as imported, constants left out
   uint64_t artifactBytes = 0; ///< 0 where no artifact was written
 };

@@ -7,9 +7,9 @@
 
 #include "compiler/targets/TargetRegistry.h"
 #include "dialects/nn/NnDialect.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
-#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/APInt.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace heddle;
@@ -19,18 +19,21 @@ static StringRef nameOf(func::FuncOp func, unsigned input) {
   return name ? name.getValue() : "";
 }
 
-/// The sizes of "1x128"; failure where it is no list of sizes.
-static FailureOr<SmallVector<int64_t>> parseSizes(StringRef text) {
-  SmallVector<int64_t> sizes;
-  SmallVector<StringRef> parts;
-  text.split(parts, 'x');
-  for (StringRef part : parts) {
-    int64_t size;
-    if (part.getAsInteger(10, size) || size < 0)
-      return failure();
-    sizes.push_back(size);
-  }
-  return sizes;
+std::optional<int64_t> heddle::parseSize(StringRef text) {
+  int64_t size;
+  if (text.getAsInteger(10, size) || size < 1 || size > INT32_MAX)
+    return std::nullopt;
+  return size;
+}
+
+std::string heddle::describeSizeMistake(StringRef text) {
+  llvm::APInt number;
+  bool isNegative = text.consume_front("-");
+  if (text.getAsInteger(10, number))
+    return "expects sizes, got '" + std::string(isNegative ? "-" : "") + text.str() + "'";
+  if (isNegative || number.isZero())
+    return "expects sizes of at least 1, got " + std::string(isNegative ? "-" : "") + text.str();
+  return "expects sizes of at most " + std::to_string(INT32_MAX) + ", got " + text.str();
 }
 
 static std::string toString(ArrayAttr dims) {
@@ -45,24 +48,58 @@ static std::string toString(ArrayAttr dims) {
   return text + "]";
 }
 
+/// Which of |names| the argument |shape| is about, and the rest of it: "NAME=1x128", or "1x128" where there is one
+/// input.
+static FailureOr<std::pair<unsigned, StringRef>> findInput(StringRef shape, ArrayRef<StringRef> names,
+                                                           ErrorList &errors) {
+  size_t equals = shape.rfind('=');
+  if (equals == StringRef::npos && names.size() == 1)
+    return std::pair(0u, shape);
+  std::string help = "inputs are " + llvm::join(names, ", ");
+  if (equals == StringRef::npos)
+    return errors.add({ErrorCode::H0111, "--shape " + shape.str() + " names no input", "", help});
+  StringRef name = shape.take_front(equals);
+  const auto *it = llvm::find(names, name);
+  if (it == names.end())
+    return errors.add({ErrorCode::H0111, "no input is named '" + name.str() + "'" + didYouMean(name, names), "", help});
+  return std::pair(static_cast<unsigned>(it - names.begin()), shape.drop_front(equals + 1));
+}
+
+/// The sizes of |text|, "1x128", which |shape| gives input |name| of |dims|.
+static FailureOr<SmallVector<int64_t>> parseSizes(StringRef text, StringRef shape, StringRef name, ArrayAttr dims,
+                                                  ErrorList &errors) {
+  SmallVector<StringRef> parts;
+  if (!text.empty())
+    text.split(parts, 'x');
+  std::string help = "give one size per dimension, as in " + name.str() + "=1x128";
+  SmallVector<int64_t> sizes;
+  for (StringRef part : parts) {
+    std::optional<int64_t> size = parseSize(part);
+    if (!size)
+      return errors.add({ErrorCode::H0111, "--shape " + shape.str() + " " + describeSizeMistake(part), "", help});
+    sizes.push_back(*size);
+  }
+  if (sizes.size() == dims.size())
+    return sizes;
+  return errors.add({ErrorCode::H0111,
+                     "--shape " + shape.str() + " doesn't fit input '" + name.str() + "' " + toString(dims), "", help});
+}
+
 /// Binds the symbols of one input's dimensions.
 static LogicalResult bindShape(func::FuncOp func, StringRef shape, llvm::StringMap<int64_t> &values,
                                ErrorList &errors) {
-  auto [name, text] = shape.split('=');
   SmallVector<StringRef> names;
   for (unsigned i = 0; i < func.getNumArguments(); ++i)
     names.push_back(nameOf(func, i));
-  auto *it = llvm::find(names, name);
-  if (it == names.end())
-    return errors.add({ErrorCode::H0111, "no input is named '" + name.str() + "'" + didYouMean(name, names), "",
-                       "inputs are " + llvm::join(names, ", ")});
-  FailureOr<SmallVector<int64_t>> sizes = parseSizes(text);
-  auto dims = func.getArgAttrOfType<ArrayAttr>(it - names.begin(), nn::NnDialect::getDimsAttrName());
-  if (failed(sizes) || !dims || sizes->size() != dims.size())
-    return errors.add(
-        {ErrorCode::H0111,
-         "--shape " + shape.str() + " doesn't fit input '" + name.str() + "' " + (dims ? toString(dims) : "[]"), "",
-         "give one size per dimension, as in " + name.str() + "=1x128"});
+  FailureOr<std::pair<unsigned, StringRef>> input = findInput(shape, names, errors);
+  if (failed(input))
+    return failure();
+  auto dims = func.getArgAttrOfType<ArrayAttr>(input->first, nn::NnDialect::getDimsAttrName());
+  if (!dims)
+    dims = ArrayAttr::get(func.getContext(), {});
+  FailureOr<SmallVector<int64_t>> sizes = parseSizes(input->second, shape, names[input->first], dims, errors);
+  if (failed(sizes))
+    return failure();
   for (auto [dim, size] : llvm::zip(dims, *sizes)) {
     auto symbol = dyn_cast<StringAttr>(dim);
     int64_t known =
@@ -100,12 +137,7 @@ static void removeUnfitDefault(func::FuncOp func, unsigned input, Type type) {
     func.removeArgAttr(input, nn::NnDialect::getDefaultAttrName());
 }
 
-LogicalResult heddle::specializeShapes(ModuleOp module, ArrayRef<std::string> shapes, ErrorList &errors) {
-  auto func = module.lookupSymbol<func::FuncOp>("main");
-  llvm::StringMap<int64_t> values;
-  for (const std::string &shape : shapes)
-    if (failed(bindShape(func, shape, values, errors)))
-      return failure();
+void heddle::fixDimensions(func::FuncOp func, const llvm::StringMap<int64_t> &values) {
   StringRef key = nn::NnDialect::getDimsAttrName();
   SmallVector<Type> inputs(func.getArgumentTypes());
   for (unsigned i = 0; i < inputs.size(); ++i)
@@ -118,5 +150,14 @@ LogicalResult heddle::specializeShapes(ModuleOp module, ArrayRef<std::string> sh
     }
   // Results keep their types: nn-infer-shapes makes exact what is computed, the signature stays the model's.
   func.setType(FunctionType::get(func.getContext(), inputs, func.getResultTypes()));
+}
+
+LogicalResult heddle::specializeShapes(ModuleOp module, ArrayRef<std::string> shapes, ErrorList &errors) {
+  auto func = module.lookupSymbol<func::FuncOp>("main");
+  llvm::StringMap<int64_t> values;
+  for (const std::string &shape : shapes)
+    if (failed(bindShape(func, shape, values, errors)))
+      return failure();
+  fixDimensions(func, values);
   return success();
 }

@@ -6,8 +6,11 @@
 #define HEDDLE_COMPILER_PIPELINES_SPECIALIZESHAPES_H
 
 #include "compiler/support/Error.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/StringMap.h"
 
+#include <optional>
 #include <string>
 
 namespace heddle {
@@ -15,6 +18,15 @@ namespace heddle {
 /// Fixes the dimensions of @main's inputs as |shapes| ("NAME=1x128") say. A symbol fixed through one input is fixed in
 /// all inputs that name it.
 mlir::LogicalResult specializeShapes(mlir::ModuleOp module, llvm::ArrayRef<std::string> shapes, ErrorList &errors);
+
+/// Replaces the symbols that |values| has in the dimensions of |func|'s inputs. A default that no longer fits goes.
+void fixDimensions(mlir::func::FuncOp func, const llvm::StringMap<int64_t> &values);
+
+/// The size that |text| is: a decimal number from 1 to 2^31 - 1, so that products of a few sizes stay within 64 bits.
+std::optional<int64_t> parseSize(llvm::StringRef text);
+
+/// What is wrong with a |text| that is no size: "expects sizes of at least 1, got 0".
+std::string describeSizeMistake(llvm::StringRef text);
 
 } // namespace heddle
 

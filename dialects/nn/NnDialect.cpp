@@ -98,6 +98,11 @@ LogicalResult NnDialect::verifyOperationAttribute(Operation *op, NamedAttribute 
       return success();
     return op->emitError("expects '") << name << "' to hold numbers of ops by name, got " << attribute.getValue();
   }
+  if (name == getSpecializesAttrName()) {
+    if (isa<FlatSymbolRefAttr>(attribute.getValue()))
+      return success();
+    return op->emitError("expects '") << name << "' to name an entry point, got " << attribute.getValue();
+  }
   if (name != getOutputsAttrName() && name != getConstantInputsAttrName())
     return op->emitError("expects no attribute ") << attribute.getName() << " on an op";
   auto names = dyn_cast<ArrayAttr>(attribute.getValue());

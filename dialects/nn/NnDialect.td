@@ -38,6 +38,7 @@ def Nn_Dialect : Dialect {
     - `nn.constant_inputs = ["w"]` on `@main`: inputs that the model file has a default for, and that were imported as
       constants; the others have `nn.default`.
     - `nn.raised = {layer_norm = 5 : i64}` on a module: how many ops were made from others that spelled them out.
+    - `nn.specializes = @main` on a function: it is the entry point @main for some of its inputs' sizes.
 
     An imported op's location is `fused<#nn.onnx_op<"MatMul", "", 17>>["/layer.0/MatMul"]`: the node's name, and as
     metadata its op type, domain and opset (Locations.h makes and reads them).
@@ -59,6 +60,8 @@ def Nn_Dialect : Dialect {
     static constexpr llvm::StringLiteral getConstantInputsAttrName() { return "nn.constant_inputs"; }
     /// Name of the module attribute that holds how many ops were raised, by name.
     static constexpr llvm::StringLiteral getRaisedAttrName() { return "nn.raised"; }
+    /// Name of the function attribute that names the entry point which the function is for some sizes.
+    static constexpr llvm::StringLiteral getSpecializesAttrName() { return "nn.specializes"; }
     /// Name of the argument attribute that holds what stands for an argument where a run leaves it out.
     static constexpr llvm::StringLiteral getDefaultAttrName() { return "nn.default"; }
     /// Name of the argument and result attribute that holds one symbol or extent a dimension.

@@ -48,7 +48,8 @@ def Rt_FuncOp : Rt_Op<"func", [Symbol, IsolatedFromAbove, SingleBlock, NoTermina
   let description = [{
     `inputs` and `outputs` are arrays of dictionaries {name, type, dims}; a dimension is an integer, or a string that
     names a symbol shared by all inputs that use it. `default = @w` of an input names the `rt.constant` that stands for
-    it where a run leaves it out.
+    it where a run leaves it out. `specializes = @main` says that the entry point is an earlier one for some sizes: where
+    that one has dynamic dimensions it may have numbers, and a run of that one with just these sizes takes it.
 
         rt.func @main attributes {inputs = [{name = "x", type = f32, dims = ["rows", 384]} ],
                                   outputs = [{name = "y", type = f32, dims = ["rows", 384]} ]} {
@@ -59,7 +60,8 @@ def Rt_FuncOp : Rt_Op<"func", [Symbol, IsolatedFromAbove, SingleBlock, NoTermina
           ...
         }
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, DictArrayAttr:$inputs, DictArrayAttr:$outputs);
+  let arguments = (ins SymbolNameAttr:$sym_name, DictArrayAttr:$inputs, DictArrayAttr:$outputs,
+                       OptionalAttr<FlatSymbolRefAttr>:$specializes);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
 }

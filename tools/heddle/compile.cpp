@@ -19,6 +19,8 @@ public:
     options.text("--target", targets, "TARGET,...",
                  "cpu (this machine, the default), cpu:x86-64-v3, cpu:x86-64-v4 ...");
     options.list("--shape", shapes, "NAME=1x128", "fix the shape of an input; may be repeated");
+    options.text("--bucket", bucket, "SIZE,...",
+                 "also compile for just these lengths, as in 32,64 or sequence=32,64; others run as well");
     options.flag("--no-fusion", noFusion, "leave the model's operators as they are written, for comparison");
     options.text("--compile-to", phase, "PHASE", "stop after import, fusion, outlining, tiling, codegen ...");
     options.text("--dump-phases-to", dumpFolder, "FOLDER", "write the IR after each phase");
@@ -40,6 +42,7 @@ public:
     request.targets = orNull(targets);
     request.shapes = shapePointers.data();
     request.shape_count = shapePointers.size();
+    request.bucket = orNull(bucket);
     request.compile_to = orNull(phase);
     request.dump_phases_to = orNull(dumpFolder);
     request.report_path = orNull(report);
@@ -50,7 +53,7 @@ public:
   }
 
 private:
-  std::string model, output, targets, phase, dumpFolder, report;
+  std::string model, output, targets, bucket, phase, dumpFolder, report;
   std::vector<std::string> shapes;
   unsigned threads = 0;
   bool noFusion = false;

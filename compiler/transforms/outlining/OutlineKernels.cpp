@@ -62,13 +62,16 @@ struct OutlineKernelsPass : public nn::impl::OutlineKernelsPassBase<OutlineKerne
   void runOnOperation() override {
     ModuleOp module = getOperation();
     auto functions = llvm::to_vector(module.getOps<func::FuncOp>());
+    ProgramLibrary library(module);
     for (func::FuncOp func : functions)
-      if (failed(outline(func)))
+      if (failed(outline(func, library)))
         return signalPassFailure();
     numKernels += llvm::range_size(module.getOps<kernel::FuncOp>());
+    for (auto entry : module.getOps<rt::FuncOp>())
+      numDispatches += llvm::range_size(entry.getBody().getOps<rt::DispatchOp>());
   }
 
-  LogicalResult outline(func::FuncOp func) {
+  LogicalResult outline(func::FuncOp func, ProgramLibrary &library) {
     std::unique_ptr<ShapeAnalysis> analysis = ShapeAnalysis::create(func);
     if (!analysis)
       return failure();
@@ -81,10 +84,8 @@ struct OutlineKernelsPass : public nn::impl::OutlineKernelsPassBase<OutlineKerne
     if (!hasAll)
       return failure();
     OutlinePlan plan(func, *analysis);
-    Outliner(func, *analysis, plan, getOperation()).run();
+    Outliner(func, *analysis, plan, getOperation(), library).run();
     func.erase();
-    for (auto entry : getOperation().getOps<rt::FuncOp>())
-      numDispatches += llvm::range_size(entry.getBody().getOps<rt::DispatchOp>());
     return success();
   }
 };

@@ -13,8 +13,9 @@ using namespace heddle;
 
 static Type elementTypeOf(Value value) { return cast<RankedTensorType>(value.getType()).getElementType(); }
 
-Outliner::Outliner(func::FuncOp func, ShapeAnalysis &analysis, OutlinePlan &plan, ModuleOp module)
-    : func(func), analysis(analysis), plan(plan), module(module), symbols(func.getContext()), library(module),
+Outliner::Outliner(func::FuncOp func, ShapeAnalysis &analysis, OutlinePlan &plan, ModuleOp module,
+                   ProgramLibrary &library)
+    : func(func), analysis(analysis), plan(plan), module(module), symbols(func.getContext()), library(library),
       builder(func.getContext()) {}
 
 //===----------------------------------------------------------------------===//
@@ -43,13 +44,20 @@ ArrayAttr Outliner::addDefaults(ArrayAttr inputs) {
     auto constant = func.getArgAttrOfType<DictionaryAttr>(i, nn::NnDialect::getDefaultAttrName());
     if (!constant)
       continue;
-    std::string name = "default" + std::to_string(i);
     auto type = cast<RankedTensorType>(constant.getAs<TypeAttr>("type").getValue());
     // Signless as all data of a program; the input's own type says how to read it.
     auto plain = cast<RankedTensorType>(type.clone(kernelElementType(type.getElementType())));
-    atModule.create<rt::ConstantOp>(func.getLoc(), name, constant.get("value"), type, atModule.getArrayAttr({}), plain);
+    StringAttr &name = library.defaults[{i, constant}];
+    if (!name) {
+      std::string number = std::to_string(i);
+      if (module.lookupSymbol("default" + number))
+        number += "_" + func.getSymName().str();
+      name = builder.getStringAttr("default" + number);
+      atModule.create<rt::ConstantOp>(func.getLoc(), name.getValue(), constant.get("value"), type,
+                                      atModule.getArrayAttr({}), plain);
+    }
     NamedAttrList attributes(cast<DictionaryAttr>(entry));
-    attributes.set("default", FlatSymbolRefAttr::get(getContext(), name));
+    attributes.set("default", FlatSymbolRefAttr::get(name));
     entry = attributes.getDictionary(getContext());
   }
   return builder.getArrayAttr(entries);
@@ -61,7 +69,8 @@ void Outliner::createEntry() {
   ArrayAttr outputs = describeInterface(builder, func.getResultTypes(),
                                         [&](unsigned i, StringRef name) { return func.getResultAttr(i, name); });
   builder.setInsertionPointToEnd(module.getBody());
-  entry = builder.create<rt::FuncOp>(func.getLoc(), func.getSymName(), inputs, outputs);
+  entry = builder.create<rt::FuncOp>(func.getLoc(), func.getSymName(), inputs, outputs,
+                                     func->getAttrOfType<FlatSymbolRefAttr>(nn::NnDialect::getSpecializesAttrName()));
   // For the report: what the model lets callers set and the program doesn't.
   if (Attribute names = func->getAttr(nn::NnDialect::getConstantInputsAttrName()))
     entry->setAttr(nn::NnDialect::getConstantInputsAttrName(), names);
@@ -188,7 +197,7 @@ TensorView Outliner::storeTemporary(Operation *op, Type elementType, ArrayRef<Sh
 TensorView Outliner::storeTemporary(KernelScope &scope, Operation *op, const KernelResult &result,
                                     ArrayRef<ShapeExpr> bounds, ShapeExpr flops, KernelBuilder::RootFactory makeRoot) {
   scope.ops.insert(op);
-  kernel::FuncOp kernelFunc = scope.builder.finish(library, bounds, result, makeRoot);
+  kernel::FuncOp kernelFunc = scope.builder.finish(library.kernels, bounds, result, makeRoot);
   Value buffer = builder.create<rt::BufferOp>(op->getLoc(), bufferType(),
                                               shapeFunc->slot(byteSize(result.dims, result.elementType)));
   auto inOrder = llvm::to_vector(llvm::seq<int64_t>(0, result.dims.size()));
@@ -248,12 +257,16 @@ Value Outliner::constantBuffer(const ConstantRecipe &recipe) {
   Value &buffer = constants[key];
   if (buffer)
     return buffer;
-  std::string name = "w" + std::to_string(constants.size() - 1);
-  OpBuilder atModule(module.getBody(), module.getBody()->begin());
-  atModule.create<rt::ConstantOp>(func.getLoc(), name, recipe.source, recipe.sourceType, steps, recipe.type);
+  StringAttr &name = library.constants[key];
+  if (!name) {
+    name = builder.getStringAttr("w" + std::to_string(library.constants.size() - 1));
+    OpBuilder atModule(module.getBody(), module.getBody()->begin());
+    atModule.create<rt::ConstantOp>(func.getLoc(), name.getValue(), recipe.source, recipe.sourceType, steps,
+                                    recipe.type);
+  }
   // At the start, before every step that may read it.
   OpBuilder atEntry(&entry.getBody().front(), entry.getBody().front().begin());
-  buffer = atEntry.create<rt::ConstantBufferOp>(func.getLoc(), bufferType(), name);
+  buffer = atEntry.create<rt::ConstantBufferOp>(func.getLoc(), bufferType(), name.getValue());
   return buffer;
 }
 
@@ -385,7 +398,7 @@ void Outliner::finishKernel(KernelScope &scope, ArrayRef<ComputedValue> values, 
     results.push_back({elementTypeOf(value), result.walked, result.walkedIndex});
     stored.push_back(std::move(result));
   }
-  kernel::FuncOp kernelFunc = scope.builder.finish(library, bounds, results, makeRoot);
+  kernel::FuncOp kernelFunc = scope.builder.finish(library.kernels, bounds, results, makeRoot);
   SmallVector<DispatchOutput> outputs;
   for (auto [computed, result] : llvm::zip(values, stored)) {
     Value value = computed.value;

@@ -26,9 +26,21 @@ struct KernelScope {
   llvm::SetVector<mlir::Operation *> ops;
 };
 
+/// What the entry points of one module share: equal kernels are one function, equal constants are stored once.
+struct ProgramLibrary {
+  explicit ProgramLibrary(mlir::ModuleOp module) : kernels(module) {}
+
+  KernelLibrary kernels;
+  /// Names of rt.constants by source and recipe.
+  llvm::DenseMap<mlir::Attribute, mlir::StringAttr> constants;
+  /// Names of those that stand for inputs, by the input's number and what stands for it.
+  llvm::DenseMap<std::pair<size_t, mlir::Attribute>, mlir::StringAttr> defaults;
+};
+
 class Outliner {
 public:
-  Outliner(mlir::func::FuncOp func, ShapeAnalysis &analysis, OutlinePlan &plan, mlir::ModuleOp module);
+  Outliner(mlir::func::FuncOp func, ShapeAnalysis &analysis, OutlinePlan &plan, mlir::ModuleOp module,
+           ProgramLibrary &library);
 
   /// Writes the rt.func and its kernels. Every op must have a role.
   void run();
@@ -130,12 +142,12 @@ private:
   OutlinePlan &plan;
   mlir::ModuleOp module;
   ShapeSymbols symbols;
-  KernelLibrary library;
+  ProgramLibrary &library;
   rt::FuncOp entry;
   mlir::OpBuilder builder;
   std::optional<ShapeFuncBuilder> shapeFunc;
   llvm::DenseMap<mlir::Value, TensorView> views;
-  /// rt.constants by source and recipe: equal ones are stored once.
+  /// The entry's rt.constant_buffers by source and recipe.
   llvm::DenseMap<mlir::Attribute, mlir::Value> constants;
   /// Outputs that already have a kernel writing into them.
   llvm::DenseMap<mlir::Value, unsigned> directOutputs;

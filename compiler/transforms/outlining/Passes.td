@@ -13,7 +13,8 @@ def OutlineKernelsPass : Pass<"nn-outline-kernels", "::mlir::ModuleOp"> {
     Each matrix product, row-wise op and reduction becomes the root of a kernel; the element-wise ops that lead away
     from it become its epilogue, the ones that lead to it are computed where they are read, unless that would cost
     more than storing them. Transposes, slices, broadcasts and reshapes become index maps. Sizes become shape
-    arithmetic, constants weights with a recipe. Equal kernels are one function.
+    arithmetic, constants weights with a recipe. Equal kernels are one function and equal constants one, over all
+    entry points.
 
         func.func @main(%x: tensor<?x384xf32> {nn.name = "x", nn.dims = ["rows", 384]})
             -> (tensor<?x384xf32> {nn.name = "y", nn.dims = ["rows", 384]}) {
@@ -30,7 +31,7 @@ def OutlineKernelsPass : Pass<"nn-outline-kernels", "::mlir::ModuleOp"> {
         }
         kernel.func @f32_map_1f0c93aa(%x: tensor<?x384xf32>, %rows: index) -> tensor<?x384xf32> { ... kernel.map ... }
 
-    Input invariant: one func.func of nn ops whose shapes the analysis knows.
+    Input invariant: a func.func of nn ops per entry point, whose shapes the analysis knows.
     Output IR: rt.func, rt.constant and kernel.func; no op of nn is left.
     Every op without a kernel is an error that names its node; all such ops are reported before anything is changed.
   }];

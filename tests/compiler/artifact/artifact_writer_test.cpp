@@ -115,6 +115,43 @@ TEST_F(ArtifactWriterTest, DefaultsAreConstantsWithTheirSizes) {
   EXPECT_EQ(reinterpret_cast<const int64_t *>(constant(3))[1], 6);
 }
 
+/// Two entry points without steps, |second| before the attributes of the later one.
+static std::string makeEntries(llvm::StringRef second) {
+  return R"(module attributes {rt.targets = []} {
+    rt.func @main attributes {inputs = [{name = "x", type = f32, dims = ["rows", 3]}], outputs = []} {
+      rt.shape_func {
+        rt.yield
+      }
+    }
+    rt.func @main_8 attributes {)" +
+         second.str() + R"(inputs = [{name = "x", type = f32, dims = [8, 3]}], outputs = []} {
+      rt.shape_func {
+        rt.yield
+      }
+    }
+  })";
+}
+
+TEST_F(ArtifactWriterTest, EntriesNameWhatTheySpecialize) {
+  parse(makeEntries("specializes = @main, "));
+  ASSERT_TRUE(succeeded(write("a.heddle"))) << errors.str();
+  ASSERT_EQ(artifact.source.open_file(at("a.heddle").c_str()), nullptr);
+  heddle_status_t status = runtime::read_artifact(&artifact, /*verify_checksums=*/true);
+  ASSERT_EQ(status, nullptr) << heddle_status_message(status);
+  ASSERT_EQ(artifact.tables.entries.size(), 2u);
+  EXPECT_STREQ(artifact.tables.entries[0].specializes, "");
+  EXPECT_STREQ(artifact.tables.entries[1].specializes, "main");
+  EXPECT_EQ(artifact.tables.entries[0].specializations, std::vector<uint32_t>{1});
+}
+
+TEST_F(ArtifactWriterTest, EntriesSpecializeEarlierOnes) {
+  parse(makeEntries("specializes = @later, "));
+  std::string text;
+  mlir::ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &diagnostic) { text += diagnostic.str(); });
+  EXPECT_TRUE(failed(write("a.heddle")));
+  EXPECT_EQ(text, "'rt.func' op expects an rt.func named 'later' before it");
+}
+
 TEST_F(ArtifactWriterTest, TargetsKeepTheirOrderCodeAndAddresses) {
   roundTrip();
   const auto &tables = artifact.tables;

@@ -42,6 +42,11 @@ module attributes {nn.raised = {layer_norm = "five"}} {}
 
 // -----
 
+// expected-error @below {{expects 'nn.specializes' to name an entry point, got "main"}}
+func.func private @named_by_text() attributes {nn.specializes = "main"}
+
+// -----
+
 // expected-error @below {{expects 'nn.constant_inputs' to hold names, got 3}}
 func.func private @main() attributes {nn.constant_inputs = 3 : i64}
 

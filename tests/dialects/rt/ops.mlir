@@ -66,4 +66,8 @@ module attributes {rt.targets = ["cpu:x86-64-v3"]} {
     // CHECK-NEXT: rt.store_slots %{{.*}} slots(%[[S]]#0, %[[S]]#4) : i64
     rt.store_slots %s slots(%rows, %limit) : i64
   }
+  // CHECK: rt.func @main_8 attributes {inputs = [{dims = [8, 3], name = "x", type = f32}], outputs = []
+  // CHECK-SAME: specializes = @main}
+  rt.func @main_8 attributes {inputs = [{name = "x", type = f32, dims = [8, 3]}], outputs = [], specializes = @main} {
+  }
 }
