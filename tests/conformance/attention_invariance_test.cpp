@@ -37,8 +37,10 @@ attention_text make_text(const std::string &mask) {
 
 TEST(AttentionInvariance, IgnoresTheNumberOfRows) {
   for (const std::string &target : runnable_targets())
-    for (const char *mask : {"", kCausal, kWindow}) {
-      auto module = kernel_module::compile(make_text(mask).build(), target);
+    for (auto [mask, probability] : {std::pair("", ""), {kCausal, ""}, {kWindow, ""}, {kCausal, kShifted}}) {
+      attention_text text = make_text(mask);
+      text.probability = probability;
+      auto module = kernel_module::compile(text.build(), target);
       ASSERT_TRUE(module);
       auto inputs = random_inputs(module->func("attention"), {1, 150, 300}, 3);
       kernel_result all = module->run("attention", inputs, {1, 150, 300});
@@ -72,12 +74,14 @@ void fill_behind(host_tensor &tensor, int64_t length, double fill) {
     tensor.set_float(i, fill);
 }
 
-TEST(AttentionInvariance, IgnoresPaddingOnTheRightWhateverStandsInIt) {
-  attention_text padded = make_text("%keep = arith.andi %c0, %c0 : i1"), measured = make_text("");
+/// Keys that a mask or a length hides change no bit, whatever stands in them.
+void check_padding(const std::string &probability) {
+  attention_text text = make_text(""), padded = make_text("%keep = arith.andi %c0, %c0 : i1"), measured = text;
   padded.captures = {{"tensor<?x?xi1>", "0, 2", "b, n", "i1"}};
   measured.kv_len = true;
+  text.probability = padded.probability = measured.probability = probability;
   for (const std::string &target : runnable_targets()) {
-    auto plain = kernel_module::compile(make_text("").build(), target);
+    auto plain = kernel_module::compile(text.build(), target);
     auto by_mask = kernel_module::compile(padded.build(), target);
     auto by_length = kernel_module::compile(measured.build(), target);
     ASSERT_TRUE(plain && by_mask && by_length);
@@ -104,6 +108,10 @@ TEST(AttentionInvariance, IgnoresPaddingOnTheRightWhateverStandsInIt) {
     }
   }
 }
+
+TEST(AttentionInvariance, IgnoresPaddingOnTheRightWhateverStandsInIt) { check_padding(""); }
+
+TEST(AttentionInvariance, IgnoresPaddingThatProbabilityRegionsWeighAsNothing) { check_padding(kSignedCodes); }
 
 //===----------------------------------------------------------------------===//
 // Parts of the keys

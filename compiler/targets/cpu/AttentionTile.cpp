@@ -54,12 +54,18 @@ void AttentionTile::emit(Value slot, int64_t rows, const KeyBlock &block) {
     return;
   }
   emitter.ifThen(emitter.less(extent.low, extent.high), [&] {
-    if (pass.weighsFinally)
+    auto weigh = [&] {
       emitFinalWeights(block, extent);
-    else
-      emitSoftmax(extent);
-    if (!pass.sumsOnly)
       emitProduct(block, extent);
+    };
+    if (!pass.isFinal) {
+      emitSoftmax(extent);
+      emitProduct(block, extent);
+    } else if (matchPattern(pass.isFinal, m_One())) {
+      weigh();
+    } else {
+      emitter.ifThen(pass.isFinal, weigh, [&] { emitSoftmax(extent); });
+    }
   });
 }
 

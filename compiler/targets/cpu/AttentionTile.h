@@ -11,10 +11,9 @@ namespace heddle::cpu {
 
 /// What a pass over the keys does: all of attention, unless it is one of several.
 struct AttentionPass {
-  /// Ends with the rows' maxima and sums.
-  bool sumsOnly = false;
-  /// Weights come from final maxima and sums through the probability region and are multiplied with the values.
-  bool weighsFinally = false;
+  /// One of two passes (i1; null: the only one). False: it ends with the rows' maxima and sums. True: these are final,
+  /// weights come from them through the probability region and are multiplied with the values.
+  mlir::Value isFinal;
   /// Keys that no row sees weigh something too.
   bool isDense = false;
   /// Mask region and tests of groups; without it all keys below kv_len take part.

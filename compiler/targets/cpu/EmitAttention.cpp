@@ -134,26 +134,35 @@ private:
   //===--- Two passes -------------------------------------------------------===//
 
   /// The first pass gives maxima and sums of all rows; the second takes scores again, makes them probabilities and
-  /// these weights, and multiplies with the values.
+  /// these weights, and multiplies with the values. The code of both is one loop's, since most of it is alike.
   void emitTwoPasses() {
-    AttentionPass sums, weights;
-    sums.sumsOnly = weights.weighsFinally = true;
-    weights.isDense = !item.probability->skipsHiddenKeys();
-    judgeEmptyRows(emitPass(item.length, sums, /*all=*/false));
-    auto repeatLiteral = [&](AttentionPass pass) {
-      pass.masks = false;
-      if (mayBeLiteral())
-        emitter.ifThen(anyRowIs(Verdict::Literal), [&] {
-          if (pass.weighsFinally)
-            forRows([&](Value slot) { emitter.ifThen(isLiteral(slot), [&] { item.resetOutput(slot); }); });
+    bool isDense = !item.probability->skipsHiddenKeys();
+    forPasses([&](AttentionPass pass) {
+      pass.isDense = isDense;
+      Value seesAny = emitPass(item.length, pass, /*all=*/isDense);
+      emitter.ifThen(isFalse(pass.isFinal), [&] { judgeEmptyRows(seesAny); });
+    });
+    if (mayBeLiteral())
+      emitter.ifThen(anyRowIs(Verdict::Literal), [&] {
+        forRows([&](Value slot) { emitter.ifThen(isLiteral(slot), [&] { item.resetOutput(slot); }); });
+        forPasses([&](AttentionPass pass) {
+          pass.masks = false;
           repeatLiteralRows(pass, item.length);
         });
-    };
-    repeatLiteral(sums);
-    emitPass(item.length, weights, /*all=*/weights.isDense);
-    repeatLiteral(weights);
+      });
     forRows([&](Value slot) { judgeOutput(slot); });
+    AttentionPass weights;
+    weights.isFinal = b.create<arith::ConstantIntOp>(loc, 1, 1);
+    weights.isDense = isDense;
     repeatExactRows(weights);
+  }
+
+  void forPasses(llvm::function_ref<void(AttentionPass)> body) {
+    emitter.forLoop(nought, emitter.index(2), 1, [&](Value number) {
+      AttentionPass pass;
+      pass.isFinal = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ne, number, nought);
+      body(pass);
+    });
   }
 
   void judgeEmptyRows(Value seesAny) {
