@@ -120,8 +120,13 @@ void *thread_pool::worker_main(void *start) {
       return nullptr;
     if (const uint32_t finished = pool->take_ranges(index))
       pool->done_.fetch_add(finished, std::memory_order_release);
-    pool->wait_for_region(seen);
+    pool->wait_for_region(index, seen);
   }
+}
+
+bool thread_pool::share::is_empty() const {
+  const uint64_t word = units.load(std::memory_order_relaxed);
+  return static_cast<uint32_t>(word) >= static_cast<uint32_t>(word >> 32);
 }
 
 bool thread_pool::take(share &from, bool is_own, uint32_t *begin, uint32_t *end) {
@@ -147,17 +152,19 @@ uint32_t thread_pool::take_ranges(unsigned worker) {
   for (unsigned i = 0; i < thread_count_; ++i) {
     uint32_t begin = 0;
     uint32_t end = 0;
-    // The region can't end before these units are done, so its fields are stable once they are taken.
-    while (take(shares_[(worker + i) % thread_count_], i == 0, &begin, &end)) {
-      fn_(context_, worker, begin, end);
+    share &from = shares_[(worker + i) % thread_count_];
+    // The region can't end before these units are done, so what to do with them is stable once they are taken.
+    while (take(from, i == 0, &begin, &end)) {
+      from.fn(from.context, worker, begin, end);
       finished += end - begin;
     }
   }
   return finished;
 }
 
-void thread_pool::wait_for_region(uint32_t seen) {
-  auto changed = [&] { return wake_word_.load(std::memory_order_acquire) != seen; };
+void thread_pool::wait_for_region(unsigned worker, uint32_t seen) {
+  // The share comes before the word, and with what to do: seen first, it spares the worker two trips to another core.
+  auto changed = [&] { return !shares_[worker].is_empty() || wake_word_.load(std::memory_order_acquire) != seen; };
   if (poll(changed, spin_time, /*yield=*/false) || poll(changed, yield_time, /*yield=*/true))
     return;
   // run() raises the word and then reads the sleepers; we count ourselves and then read the word: one sees the other.
@@ -174,14 +181,15 @@ void thread_pool::run(uint32_t unit_count, range_fn_t fn, void *context) {
       fn(context, 0, begin, begin + std::min(step, unit_count - begin));
     return;
   }
-  fn_ = fn;
-  context_ = context;
   done_.store(0, std::memory_order_relaxed);
   // No more shares than units, and each of equal length but for one.
   const unsigned sharers = std::min(thread_count_, unit_count);
   auto border = [&](unsigned i) { return static_cast<uint32_t>(uint64_t(unit_count) * i / sharers); };
-  for (unsigned i = 0; i < sharers; ++i)
+  for (unsigned i = 0; i < sharers; ++i) {
+    shares_[i].fn = fn;
+    shares_[i].context = context;
     shares_[i].units.store(pack(border(i), border(i + 1)), std::memory_order_release);
+  }
   wake_word_.fetch_add(1, std::memory_order_seq_cst);
   if (uint32_t sleepers = sleepers_.load(std::memory_order_seq_cst))
     futex_wake(wake_word_, static_cast<int>(std::min(sleepers, sharers - 1)));

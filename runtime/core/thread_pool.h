@@ -47,22 +47,24 @@ private:
     unsigned index;
   };
 
-  /// The units of one thread that nobody has taken yet: the first in the lower half, the end in the upper. The word is
-  /// all there is to know, so an exchange that a late taker completes in a later region takes units of that region.
-  /// Apart by two cache lines, which adjacent-line prefetchers fetch together.
+  /// The units of one thread that nobody has taken yet, and what to do with them: on one cache line, which is all that
+  /// a worker waits for. Apart by two lines, which adjacent-line prefetchers fetch together.
   struct alignas(128) share {
+    bool is_empty() const;
+
+    /// The first unit in the lower half, the end in the upper. The word is all there is to know, so an exchange that a
+    /// late taker completes in a later region takes units of that region.
     std::atomic<uint64_t> units{0};
+    // Written by the caller of run() while no unit is left, read only by who has taken a unit: never a race.
+    range_fn_t fn = nullptr;
+    void *context = nullptr;
   };
 
   static void *worker_main(void *start);
   static bool take(share &from, bool is_own, uint32_t *begin, uint32_t *end);
   /// Returns how many units it did.
   uint32_t take_ranges(unsigned worker);
-  void wait_for_region(uint32_t seen);
-
-  // Written by the caller of run() while no unit is left, read only by who has taken a unit of it: never a race.
-  range_fn_t fn_ = nullptr;
-  void *context_ = nullptr;
+  void wait_for_region(unsigned worker, uint32_t seen);
 
   unsigned thread_count_ = 1;
   std::unique_ptr<share[]> shares_; ///< one per thread
