@@ -57,6 +57,13 @@ kernel.func @product(%x: tensor<{0}x33xf32>, %w: tensor<9x33x16xf32>) -> tensor<
     check_kernel(llvm::formatv(text, count), "product", {{}});
 }
 
+TEST(Contract, TakesTilesOfAnotherTarget) {
+  auto module = kernel_module::compile(packed_product(48, 24), "cpu:x86-64-v3 with tiles of cpu:x86-64-v4");
+  ASSERT_TRUE(module);
+  auto config = module->func("product")->getAttrOfType<kernel::LoweringConfigAttr>(kernel::kConfigAttrName);
+  EXPECT_EQ(config.getInteger("column_vectors"), 3);
+}
+
 TEST(Contract, RunsItsEpilogueOnAccumulators) {
   check_kernel(packed_product(48, 24, "%r = math.tanh %s : f32"), "product", rows({1, 7, 20}));
 }

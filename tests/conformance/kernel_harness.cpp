@@ -3,6 +3,7 @@
 #include "tests/conformance/kernel_harness.h"
 
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 
 #include <gtest/gtest.h>
@@ -58,19 +59,23 @@ static std::byte *map_code(const KernelImage &image, size_t *size) {
 // Compiling
 //===----------------------------------------------------------------------===//
 
+/// Between the target whose instructions code may use and the one whose tiles it has.
+static constexpr llvm::StringLiteral kWithTilesOf = " with tiles of ";
+
 std::unique_ptr<kernel_module> kernel_module::compile(const std::string &text, const std::string &target) {
   cpu::registerCpuTarget();
+  auto [code_target, tile_target] = llvm::StringRef(target).split(kWithTilesOf);
   auto result = std::make_unique<kernel_module>();
   result->context_.loadDialect<arith::ArithDialect, math::MathDialect, kernel::KernelDialect>();
   result->module_ = parseSourceString<ModuleOp>(text, &result->context_);
-  llvm::Expected<std::unique_ptr<Target>> parsed = parseTarget(target);
+  llvm::Expected<std::unique_ptr<Target>> parsed = parseTarget(code_target);
   if (!result->module_ || !parsed) {
     ADD_FAILURE() << "can't parse the kernels or the target: " << (parsed ? "" : llvm::toString(parsed.takeError()));
     return nullptr;
   }
   result->target_ = std::move(*parsed);
   PassManager pm(&result->context_);
-  result->target_->addSelectionPass(pm);
+  llvm::cantFail(parseTarget(tile_target.empty() ? code_target : tile_target))->addSelectionPass(pm);
   if (failed(pm.run(*result->module_))) {
     ADD_FAILURE() << "no config was selected";
     return nullptr;
@@ -160,6 +165,8 @@ kernel_result kernel_module::run(const std::string &name, const std::vector<host
 }
 
 std::vector<std::string> runnable_targets() {
+  if (const char *tiles = std::getenv("HEDDLE_TEST_TILES"))
+    return {"cpu:x86-64-v3" + kWithTilesOf.str() + tiles};
   std::vector<std::string> targets = {"cpu:x86-64-v3"};
   if (llvm::sys::getHostCPUFeatures().lookup("avx512vl"))
     targets.push_back("cpu:x86-64-v4");

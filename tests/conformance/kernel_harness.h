@@ -40,7 +40,8 @@ struct work_counts {
 
 class kernel_module {
 public:
-  /// Compiles all kernels in |text| for |target| ("cpu:x86-64-v3"). Fails the test and returns null on error.
+  /// Compiles all kernels in |text| for |target|: "cpu:x86-64-v3", or "cpu:x86-64-v3 with tiles of cpu:x86-64-v4" for
+  /// the instructions of one with the config of the other. Fails the test and returns null on error.
   static std::unique_ptr<kernel_module> compile(const std::string &text, const std::string &target);
   ~kernel_module();
 
@@ -65,6 +66,7 @@ private:
 };
 
 /// Targets that this machine can run, of those whose code differs: x86-64-v3 always, x86-64-v4 where there is AVX-512.
+/// With HEDDLE_TEST_TILES=cpu:x86-64-v4 in the environment it is x86-64-v3 with those tiles alone.
 std::vector<std::string> runnable_targets();
 
 /// Inputs of |func|: floats in [-2, 2], integers in [-9, 9], i1 at random.
