@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 import command
 import models
@@ -17,8 +18,11 @@ import models
 BENCH = models.SOURCE / "tools/bench"
 sys.path.append(str(BENCH))
 import acceptance  # noqa: E402
+import comparison  # noqa: E402
 import environment  # noqa: E402
 import report  # noqa: E402
+import rounds  # noqa: E402
+import workloads  # noqa: E402
 
 BUILD = pathlib.Path(os.environ["HEDDLE_BUILD_DIR"])
 LIMITS = {"threads", "f32_gflops", "l1_gbs", "l2_gbs", "l3_gbs", "dram_gbs"}
@@ -118,6 +122,22 @@ class BenchTest(unittest.TestCase):
         self.assertEqual(row["engines"]["heddle"]["percent_of_peak"], 100)
         alone = report.complete(row_of(heddle=100, iree=-50), machine)
         self.assertEqual((alone["best_other"], alone["ratio_min"]), (None, None))
+
+    def test_an_engine_that_dies_costs_only_its_own_times(self):
+        settings = comparison.Settings(sys.executable, BUILD, ["heddle", "onnxruntime"], 2, 0.01, self.scratch / "files")
+        take_turn = rounds.Worker.take_turn
+
+        def kill_onnxruntime(worker, seconds):
+            if "onnxruntime" in str(worker.result) and worker.samples:
+                worker.process.kill()
+                worker.process.wait()
+            return take_turn(worker, seconds)
+
+        with unittest.mock.patch.object(rounds.Worker, "take_turn", kill_onnxruntime):
+            engines = comparison.measure(workloads.Task("tiny", 1, 16, 1), settings)["engines"]
+        self.assertEqual(engines["onnxruntime"], {"failure": "ended with status -9"})
+        self.assertTrue(engines["heddle"]["agrees"])
+        self.assertEqual(engines["heddle"]["runs"], len(engines["heddle"]["samples_us"]))
 
     def test_every_engine_has_its_packages(self):
         script = (BENCH / "compare").read_text()

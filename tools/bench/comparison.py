@@ -92,14 +92,18 @@ def raise_limits(facts, again):
 
 
 def compare(chosen, settings, progress):
-    """The report of all tasks CHOSEN; PROGRESS is called with each row's name."""
+    """The report of all tasks CHOSEN; PROGRESS is called with each row's name. An interrupt ends it with the rows so
+    far: a whole run takes more than an hour."""
     facts, versions = machine(settings), find_versions(settings)
     result = {"schema": report.SCHEMA, "machine": facts, "versions": versions, "missing": settings.missing,
               "settings": {"rounds": settings.rounds, "seconds": settings.seconds}, "rows": []}
-    for task in chosen:
-        progress(task.name)
-        result["rows"].append(measure(task, settings))
-        raise_limits(facts, machine(settings))
+    try:
+        for task in chosen:
+            progress(task.name)
+            result["rows"].append(measure(task, settings))
+            raise_limits(facts, machine(settings))
+    except KeyboardInterrupt:
+        progress("interrupted: the rows so far")
     for row in result["rows"]:
         report.complete(row, facts)
     return result

@@ -28,8 +28,9 @@ def alternate(settings, jobs):
         if workers[name].failure:
             raise SystemExit(f"heddle fails on {name}: {workers[name].failure}")
     for _ in range(settings.rounds):
-        for worker in workers.values():
-            worker.take_turn(settings.seconds)
+        for name, worker in workers.items():
+            if not worker.take_turn(settings.seconds):
+                raise SystemExit(f"heddle fails on {name}: {worker.failure}")
     for worker in workers.values():
         worker.close()
     return workers

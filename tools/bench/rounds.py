@@ -34,21 +34,24 @@ class Worker:
 
     @property
     def failure(self):
-        """The last words of a process that never answered, else None."""
-        if self.facts is not None:
+        """The last words of a process that died, else None."""
+        if self.facts is not None and self.process.poll() is None:
             return None
         self.process.wait()
         lines = self.errors.read_text().strip().splitlines()
         return lines[-1][:300] if lines else f"ended with status {self.process.returncode}"
 
     def take_turn(self, seconds):
+        """Adds the samples of one turn; whether the process lived through it."""
         time.sleep(SETTLE_SECONDS)
-        self.process.stdin.write(f"{seconds}\n")
-        self.process.stdin.flush()
+        try:
+            self.process.stdin.write(f"{seconds}\n")
+            self.process.stdin.flush()
+        except BrokenPipeError:
+            return False
         answer = self.process.stdout.readline()
-        if not answer:
-            raise SystemExit(f"an engine died in its turn: {self.errors.read_text()[-300:]}")
-        self.samples += json.loads(answer)
+        self.samples += json.loads(answer) if answer else []
+        return bool(answer)
 
     def output(self):
         return np.load(self.result).astype(np.float64)
@@ -84,8 +87,10 @@ def run(python, names, job, rounds, seconds):
         else:
             workers[name] = worker
     for _ in range(rounds):
-        for worker in workers.values():
-            worker.take_turn(seconds)
+        for name, worker in list(workers.items()):
+            if not worker.take_turn(seconds):
+                # An engine that dies half-way is reported with its reason, and the others go on.
+                results[name] = {"failure": workers.pop(name).failure}
     for worker in workers.values():
         worker.close()
     apart = differences(workers) if workers else {}
