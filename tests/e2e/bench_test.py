@@ -124,7 +124,8 @@ class BenchTest(unittest.TestCase):
         self.assertEqual((alone["best_other"], alone["ratio_min"]), (None, None))
 
     def test_an_engine_that_dies_costs_only_its_own_times(self):
-        settings = comparison.Settings(sys.executable, BUILD, ["heddle", "onnxruntime"], 2, 0.01, self.scratch / "files")
+        names = ["heddle", "onnxruntime"]
+        settings = comparison.Settings(sys.executable, BUILD, names, 2, 0.01, self.scratch / "files")
         take_turn = rounds.Worker.take_turn
 
         def kill_onnxruntime(worker, seconds):

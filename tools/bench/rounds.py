@@ -26,9 +26,10 @@ class Worker:
         self.result.unlink(missing_ok=True)
         self.errors = pathlib.Path(f"{job_path}.{engine}.log")
         self.samples = []
-        self.process = subprocess.Popen(
-            [python, "-B", pathlib.Path(__file__).with_name("worker.py"), engine, job_path, self.result],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors.open("w"), text=True)
+        with self.errors.open("w") as errors:
+            self.process = subprocess.Popen(
+                [python, "-B", pathlib.Path(__file__).with_name("worker.py"), engine, job_path, self.result],
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True)
         answer = self.process.stdout.readline()
         self.facts = json.loads(answer) if answer else None
 
@@ -57,7 +58,10 @@ class Worker:
         return np.load(self.result).astype(np.float64)
 
     def close(self):
-        self.process.stdin.close()
+        try:
+            self.process.stdin.close()
+        except BrokenPipeError:
+            pass  # it died before it read its last turn
         self.process.stdout.close()
         self.process.wait()
 
@@ -84,13 +88,15 @@ def run(python, names, job, rounds, seconds):
         worker = Worker(python, name, job, job_path)
         if worker.failure:
             results[name] = {"failure": worker.failure}
+            worker.close()
         else:
             workers[name] = worker
     for _ in range(rounds):
         for name, worker in list(workers.items()):
             if not worker.take_turn(seconds):
                 # An engine that dies half-way is reported with its reason, and the others go on.
-                results[name] = {"failure": workers.pop(name).failure}
+                results[name] = {"failure": worker.failure}
+                workers.pop(name).close()
     for worker in workers.values():
         worker.close()
     apart = differences(workers) if workers else {}
