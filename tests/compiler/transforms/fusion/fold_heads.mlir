@@ -91,3 +91,34 @@ func.func @heads_without_channels(%x: tensor<?x?x4xf32>) -> tensor<?x?x2x0xf32> 
   %y = attn.sdpa %q, %k, %v {q_num_heads = 2 : i64, kv_num_heads = 2 : i64, scale = 0.25 : f32} : tensor<?x?x2x0xf32>, tensor<?x?x2x0xf32>, tensor<?x?x2x0xf32> -> tensor<?x?x2x0xf32>
   return %y : tensor<?x?x2x0xf32>
 }
+
+// -----
+
+// Probabilities ask which head they are of: none can leave its place.
+// CHECK-LABEL: func.func @gates_of_heads
+// CHECK: attn.sdpa {{.*}} probability {
+// CHECK: } {kv_num_heads = 2 : i64
+// CHECK-SAME: q_num_heads = 2 : i64
+func.func @gates_of_heads(%x: tensor<?x?x4xf32>, %gate: tensor<2xf32>) -> tensor<?x?x4xf32> {
+  %w = nn.constant dense<[[1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0], [1.0, 1.0, 1.0, 1.0], [2.0, 2.0, 2.0, 2.0]]> : tensor<4x4xf32>
+  %wk = nn.constant dense<[[4.0, 3.0, 2.0, 1.0], [8.0, 7.0, 6.0, 5.0], [1.0, 1.0, 1.0, 1.0], [2.0, 2.0, 2.0, 2.0]]> : tensor<4x4xf32>
+  %wv = nn.constant dense<[[0.0, 0.0, 3.0, 4.0], [0.0, 0.0, 7.0, 8.0], [-0.0, 0.0, 1.0, 1.0], [0.0, 0.0, 2.0, 2.0]]> : tensor<4x4xf32>
+  %heads = nn.constant dense<[0, 0, 2, 2]> : tensor<4xi64>
+  %features = nn.constant dense<[0, 0, 4]> : tensor<3xi64>
+  %qx = nn.matmul %x, %w : (tensor<?x?x4xf32>, tensor<4x4xf32>) -> tensor<?x?x4xf32>
+  %q = nn.reshape %qx, %heads : (tensor<?x?x4xf32>, tensor<4xi64>) -> tensor<?x?x2x2xf32>
+  %kx = nn.matmul %x, %wk : (tensor<?x?x4xf32>, tensor<4x4xf32>) -> tensor<?x?x4xf32>
+  %k = nn.reshape %kx, %heads : (tensor<?x?x4xf32>, tensor<4xi64>) -> tensor<?x?x2x2xf32>
+  %vx = nn.matmul %x, %wv : (tensor<?x?x4xf32>, tensor<4x4xf32>) -> tensor<?x?x4xf32>
+  %v = nn.reshape %vx, %heads : (tensor<?x?x4xf32>, tensor<4xi64>) -> tensor<?x?x2x2xf32>
+  %y = attn.sdpa %q, %k, %v probability_captures(%gate : tensor<2xf32>) probability {
+  ^bb0(%p: f32, %b: index, %h: index, %i: index, %j: index, %g: f32):
+    %weight = arith.mulf %p, %g : f32
+    attn.yield %weight : f32
+  } {q_num_heads = 2 : i64, kv_num_heads = 2 : i64, scale = 0.25 : f32,
+     probability_capture_maps = [affine_map<(b, n, q, kv) -> (n)>]}
+    : tensor<?x?x2x2xf32>, tensor<?x?x2x2xf32>, tensor<?x?x2x2xf32> -> tensor<?x?x2x2xf32>
+  %flat = nn.reshape %y, %features : (tensor<?x?x2x2xf32>, tensor<3xi64>) -> tensor<?x?x4xf32>
+  %z = nn.matmul %flat, %w : (tensor<?x?x4xf32>, tensor<4x4xf32>) -> tensor<?x?x4xf32>
+  return %z : tensor<?x?x4xf32>
+}

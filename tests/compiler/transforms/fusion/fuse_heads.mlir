@@ -91,3 +91,35 @@ func.func @different_scales(%q0: tensor<?x?x16xf32>, %q1: tensor<?x?x16xf32>, %k
   %y = nn.concat %y0, %y1 {axis = 2 : i64} : (tensor<?x?x16xf32>, tensor<?x?x16xf32>) -> tensor<?x?x32xf32>
   return %y : tensor<?x?x32xf32>
 }
+
+// -----
+
+#rows = affine_map<(b, n, q, kv, d) -> (b, q, d)>
+#keys = affine_map<(b, n, q, kv, d) -> (b, kv, d)>
+#heads = affine_map<(b, n, q, kv, d) -> (n, b, q, d)>
+
+// What quantises probabilities belongs to each head.
+// CHECK-LABEL: func.func @rounded_probabilities
+// CHECK-COUNT-2: attn.sdpa
+// CHECK: nn.concat
+func.func @rounded_probabilities(%q0: tensor<?x?x16xf32>, %q1: tensor<?x?x16xf32>, %k: tensor<?x?x16xf32>,
+                                 %v: tensor<?x?x16xf32>) -> tensor<?x?x32xf32> {
+  %h0 = attn.sdpa %q0, %k, %v probability {
+  ^bb0(%p: f32, %b: index, %h: index, %i: index, %j: index):
+    %steps = math.roundeven %p : f32
+    attn.yield %steps : f32
+  } {q_num_heads = 1 : i64, kv_num_heads = 1 : i64, scale = 0.25 : f32, query_map = #rows,
+    key_map = #keys, value_map = #keys, output_map = #heads}
+    : tensor<?x?x16xf32>, tensor<?x?x16xf32>, tensor<?x?x16xf32> -> tensor<1x?x?x16xf32>
+  %h1 = attn.sdpa %q1, %k, %v probability {
+  ^bb0(%p: f32, %b: index, %h: index, %i: index, %j: index):
+    %steps = math.roundeven %p : f32
+    attn.yield %steps : f32
+  } {q_num_heads = 1 : i64, kv_num_heads = 1 : i64, scale = 0.25 : f32, query_map = #rows,
+    key_map = #keys, value_map = #keys, output_map = #heads}
+    : tensor<?x?x16xf32>, tensor<?x?x16xf32>, tensor<?x?x16xf32> -> tensor<1x?x?x16xf32>
+  %y0 = nn.squeeze %h0 axes [0] : (tensor<1x?x?x16xf32>) -> tensor<?x?x16xf32>
+  %y1 = nn.squeeze %h1 axes [0] : (tensor<1x?x?x16xf32>) -> tensor<?x?x16xf32>
+  %y = nn.concat %y0, %y1 {axis = 2 : i64} : (tensor<?x?x16xf32>, tensor<?x?x16xf32>) -> tensor<?x?x32xf32>
+  return %y : tensor<?x?x32xf32>
+}
