@@ -8,9 +8,11 @@
 #include <cstdlib>
 #include <fstream>
 #include <random>
+#include <thread>
 
 #include <unistd.h>
 
+#include "runtime/core/thread_pool.h"
 #include "tests/runtime/sanitizers.h"
 #include "tests/runtime/test_support.h"
 
@@ -61,9 +63,24 @@ TEST(Allocation, TheCounterCounts) {
   EXPECT_EQ(allocations.load(), before + 1);
 }
 
+/// Returns when both threads of |pool| have started: a thread allocates as it starts.
+void wait_for_both(const thread_pool &pool) {
+  std::atomic<int> arrived{0};
+  pool.get()->pool.run(
+      2,
+      [](void *context, unsigned, uint32_t, uint32_t) {
+        auto &arrived = *static_cast<std::atomic<int> *>(context);
+        arrived.fetch_add(1);
+        while (arrived.load() < 2)
+          std::this_thread::yield();
+      },
+      &arrived);
+}
+
 TEST(Allocation, AWarmRunAllocatesNothing) {
   const artifact_bytes artifact = embedding_model().build();
   const thread_pool pool = make_pool(2);
+  wait_for_both(pool);
   heddle_program_options_t options = {};
   options.thread_pool = pool.get();
   const program program = load(artifact, options);
