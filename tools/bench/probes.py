@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Measurements of Heddle alone that `accept` needs: threads, loading, memory, compiling, dispatches, kernels."""
 
+import dataclasses
 import json
 import pathlib
 import re
@@ -15,6 +16,7 @@ import rounds
 import workloads
 
 POLL_SECONDS = 0.02
+STARTS = 5
 MB = 1e6
 
 
@@ -41,13 +43,17 @@ def job_of(task, settings):
 
 
 def scaling(model, length, settings):
-    """Times of MODEL on one thread and two, in turns, and how the process on two began."""
+    """Least microseconds of MODEL on one thread and on two, in turns."""
     jobs = {str(threads): job_of(workloads.Task(model, 1, length, threads), settings) for threads in (1, 2)}
     workers = alternate(settings, jobs)
-    least = {name: min(worker.samples) for name, worker in workers.items()}
-    facts = workers["2"].facts
-    return {"one_us": least["1"], "two_us": least["2"], "load_ms": facts["load_s"] * 1e3,
-            "first_us": facts["first_s"] * 1e6}
+    return [min(workers[name].samples) for name in jobs]
+
+
+def beginning(model, length, settings):
+    """Milliseconds of loading and microseconds of the first run on two threads; the least of several processes."""
+    job = job_of(workloads.Task(model, 1, length, 2), settings)
+    facts = [alternate(dataclasses.replace(settings, rounds=0), {"start": job})["start"].facts for _ in range(STARTS)]
+    return min(fact["load_s"] for fact in facts) * 1e3, min(fact["first_s"] for fact in facts) * 1e6
 
 
 def resident_beside(pid, path):

@@ -37,8 +37,9 @@ def load_fastest(engine, job):
         try:
             loaded = engines.ENGINES[engine](job, form, dict(np.load(form["feeds"])))
             begin = time.perf_counter()
-            output = np.array(loaded.run(), copy=True)
+            output = loaded.run()
             first_s = time.perf_counter() - begin
+            output = np.array(output, copy=True)
             least = min(run_for(loaded.run, 0.0))
         except Exception as error:  # the engine's own: whatever it says is the reason
             failures.append(f"{names[id(form)]}: {type(error).__name__}: {error}"[:300])
