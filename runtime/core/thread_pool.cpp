@@ -58,9 +58,9 @@ template <typename Ready> bool poll(Ready ready, std::chrono::microseconds limit
 
 uint64_t pack(uint32_t begin, uint32_t end) { return uint64_t(end) << 32 | begin; }
 
-/// A quarter of what is left of a share at a time: the first ranges are long, for data that stream, and the last ones
-/// short, so that threads end together.
-constexpr uint32_t range_divisor = 4;
+/// A third of what is left of a share at a time: the first ranges are long, for data that stream, and the last ones
+/// short, so that threads end together. On two threads halves and quarters are within 1 % of it (MiniLM, 16 tokens).
+constexpr uint32_t range_divisor = 3;
 /// Ranges of a region that the calling thread does alone: between them a run may be cancelled.
 constexpr uint32_t lone_ranges = 8;
 
