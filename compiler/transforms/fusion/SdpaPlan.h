@@ -28,7 +28,7 @@ struct SdpaPlan {
   PlacedTensor query, key, value;
   Scale scale;
   Element softmaxInput, score;    // the score as the region gets it: scaled
-  Element probabilities, weights; // what the softmax gives, and what is made of it, views aside
+  Element probabilities, weights; // behind a guard against NaN, and what is made of them, views aside
   mlir::Value target;             // what the output replaces
   Placement targetPlacement;
   TensorIndex targetIndex;

@@ -60,17 +60,18 @@ static bool buildProbability(const SoftmaxPattern &pattern, const SdpaPlan &plan
                              std::string &reason) {
   MLIRContext *context = plan.target.getContext();
   Type element = getElementTypeOrSelf(plan.target.getType());
+  if (plan.weights.tensor == plan.probabilities.tensor)
+    return true;
   auto probability = std::make_unique<ElementEmitter>(dims, *plan.space, context, TypeRange(element));
-  probability->bindScore(plan.probabilities);
+  // A guard is the region's first step, which sees NaN from other sources than the mask too.
+  probability->bindScore({nn::SoftmaxOp(pattern.softmax).getOutput(), plan.probabilities.index});
   Value weight = probability->emit(plan.weights.tensor, plan.weights.index);
   if (!weight) {
     reason = "the probabilities are changed by a tensor that a region can't read";
     return false;
   }
-  if (weight == probability->getRegion().getArgument(0))
-    return true;
   probability->finish(weight);
-  if (pattern.hasOtherUsers && anyDependsOn(probability->getCaptures(), nn::SoftmaxOp(pattern.softmax))) {
+  if (anyDependsOn(probability->getCaptures(), nn::SoftmaxOp(pattern.softmax))) {
     reason = "the probabilities are changed by what is computed from several of them";
     return false;
   }

@@ -153,3 +153,26 @@ func.func @integers_that_are_multiplied(%q: tensor<1x2x5x8xf32>, %k: tensor<1x2x
   %z = nn.matmul %many, %w : (tensor<3x2x5x7xf32>, tensor<3x2x7x8xf32>) -> tensor<3x2x5x8xf32>
   return %y, %z : tensor<1x2x5x8xi32>, tensor<3x2x5x8xf32>
 }
+
+// -----
+
+// A guard against NaN is the region's first step: here NaN comes from the scores, not from a mask.
+// CHECK-LABEL: func.func @guards_before_integers
+// CHECK: attn.sdpa {{.*}} probability {
+// CHECK-NEXT: ^bb0(%[[P:.*]]: f32, {{.*}}: index):
+// CHECK: %[[NAN:.*]] = arith.cmpf uno, %[[P]], %[[P]] : f32
+// CHECK: %[[NUMBER:.*]] = arith.select %[[NAN]], %{{.*}}, %[[P]] : f32
+// CHECK: arith.divf %[[NUMBER]], %{{.*}} : f32
+// CHECK-NOT: nn.where
+func.func @guards_before_integers(%q: tensor<1x2x5x8xf32>, %k: tensor<1x2x8x7xf32>, %v: tensor<1x2x7x8xf32>) -> tensor<1x2x5x8xf32> {
+  %step = nn.constant dense<0.25> : tensor<f32>
+  %none = nn.constant dense<0.0> : tensor<f32>
+  %qk = nn.matmul %q, %k : (tensor<1x2x5x8xf32>, tensor<1x2x8x7xf32>) -> tensor<1x2x5x7xf32>
+  %p = nn.softmax %qk {axis = 3 : i64} : (tensor<1x2x5x7xf32>) -> tensor<1x2x5x7xf32>
+  %nan = nn.unary is_nan %p : (tensor<1x2x5x7xf32>) -> tensor<1x2x5x7xi1>
+  %g = nn.where %nan, %none, %p : (tensor<1x2x5x7xi1>, tensor<f32>, tensor<1x2x5x7xf32>) -> tensor<1x2x5x7xf32>
+  %pc = nn.quantize_linear %g, %step {axis = 0 : i64, block_size = 0 : i64, to = i8} : (tensor<1x2x5x7xf32>, tensor<f32>) -> tensor<1x2x5x7xi8>
+  %w = nn.dequantize_linear %pc, %step {axis = 0 : i64, block_size = 0 : i64} : (tensor<1x2x5x7xi8>, tensor<f32>) -> tensor<1x2x5x7xf32>
+  %y = nn.matmul %w, %v : (tensor<1x2x5x7xf32>, tensor<1x2x7x8xf32>) -> tensor<1x2x5x8xf32>
+  return %y : tensor<1x2x5x8xf32>
+}
