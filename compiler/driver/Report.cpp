@@ -238,22 +238,41 @@ std::string heddle::formatSummary(const CompileReport &report) {
   return os.str();
 }
 
+static void writePairs(llvm::json::OStream &json, StringRef key, ArrayRef<std::pair<std::string, std::string>> items) {
+  json.attributeObject(key, [&] {
+    for (const auto &[name, value] : items)
+      json.attribute(name, value);
+  });
+}
+
+static void writeKernel(llvm::json::OStream &json, const KernelReport &kernel) {
+  json.object([&] {
+    json.attribute("entry", kernel.entry);
+    json.attribute("name", kernel.name);
+    json.attribute("root", kernel.root);
+    json.attributeArray("nodes", [&] {
+      for (const std::string &node : kernel.nodes)
+        json.value(node);
+    });
+    json.attribute("fused", kernel.fused);
+    writePairs(json, "tiles", kernel.tiles);
+    json.attribute("weight_bytes", kernel.weightBytes);
+    json.attribute("estimated_operations", kernel.operations);
+    json.attribute("estimated_bytes", kernel.bytes);
+    json.attribute("quantized", "no: compiled without --quantize");
+  });
+}
+
 std::string heddle::formatJson(const CompileReport &report) {
   std::string text;
   llvm::raw_string_ostream stream(text);
   llvm::json::OStream json(stream, 2);
-  auto pairs = [&](StringRef key, ArrayRef<std::pair<std::string, std::string>> items) {
-    json.attributeObject(key, [&] {
-      for (const auto &[name, value] : items)
-        json.attribute(name, value);
-    });
-  };
   json.object([&] {
     json.attribute("schema", "heddle-compile-report-1");
     json.attribute("producer", report.producer);
     json.attribute("model", report.model);
-    pairs("inputs", report.inputs);
-    pairs("outputs", report.outputs);
+    writePairs(json, "inputs", report.inputs);
+    writePairs(json, "outputs", report.outputs);
     json.attributeArray("constant_inputs", [&] {
       for (const std::string &name : report.constantInputs)
         json.value(name);
@@ -281,21 +300,7 @@ std::string heddle::formatJson(const CompileReport &report) {
     });
     json.attributeArray("kernels", [&] {
       for (const KernelReport &kernel : report.kernels)
-        json.object([&] {
-          json.attribute("entry", kernel.entry);
-          json.attribute("name", kernel.name);
-          json.attribute("root", kernel.root);
-          json.attributeArray("nodes", [&] {
-            for (const std::string &node : kernel.nodes)
-              json.value(node);
-          });
-          json.attribute("fused", kernel.fused);
-          pairs("tiles", kernel.tiles);
-          json.attribute("weight_bytes", kernel.weightBytes);
-          json.attribute("estimated_operations", kernel.operations);
-          json.attribute("estimated_bytes", kernel.bytes);
-          json.attribute("quantized", "no: compiled without --quantize");
-        });
+        writeKernel(json, kernel);
     });
   });
   return stream.str() + "\n";

@@ -29,6 +29,8 @@ def Rt_ConstantOp : Rt_Op<"constant", [Symbol]> {
       {kind = "concat", axis = 1, source = ..., source_type = ..., recipe = [...]}
                                                               one more source, with its own recipe, behind what is there
       {kind = "pack", panel = 16}                             K x N -> ceil(N/16) x K x 16, zeros beyond N
+      {kind = "pack", panel = 16, pairs_of = bf16}            f32, K x N -> ceil(N/16) x ceil(K/2) x 16 x 2 of bf16,
+                                                              rounded to nearest even, zeros beyond N and K
 
         rt.constant @w0 {source = #nn.external<"model.onnx", 4711, 589824>, source_type = tensor<384x384xf32>,
                          recipe = [ {kind = "pack", panel = 16 : i64} ]} : tensor<24x384x16xf32>
@@ -48,8 +50,8 @@ def Rt_FuncOp : Rt_Op<"func", [Symbol, IsolatedFromAbove, SingleBlock, NoTermina
   let description = [{
     `inputs` and `outputs` are arrays of dictionaries {name, type, dims}; a dimension is an integer, or a string that
     names a symbol shared by all inputs that use it. `default = @w` of an input names the `rt.constant` that stands for
-    it where a run leaves it out. `specializes = @main` says that the entry point is an earlier one for some sizes: where
-    that one has dynamic dimensions it may have numbers, and a run of that one with just these sizes takes it.
+    it where a run leaves it out. `specializes = @main` says that the entry point is an earlier one for some sizes:
+    where that one has dynamic dimensions it may have numbers, and a run of that one with just these sizes takes it.
 
         rt.func @main attributes {inputs = [{name = "x", type = f32, dims = ["rows", 384]} ],
                                   outputs = [{name = "y", type = f32, dims = ["rows", 384]} ]} {
