@@ -46,7 +46,7 @@ std::string compile_to_assembly(const std::string &text, const std::string &vari
   EXPECT_TRUE(module && target);
   PassManager pm(&context);
   (*target)->addSelectionPass(pm);
-  cpu::buildCodegenPipeline(pm);
+  cpu::buildCodegenPipeline(pm, static_cast<const cpu::CpuTarget &>(**target).hasFeature("avx512f"));
   EXPECT_TRUE(succeeded(pm.run(*module)));
   auto code = cpu::emitCode(*module, static_cast<const cpu::CpuTarget &>(**target), cpu::CodeKind::Assembly);
   EXPECT_TRUE(succeeded(code));

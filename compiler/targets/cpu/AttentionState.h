@@ -14,15 +14,12 @@ namespace heddle::cpu {
 /// exp(|difference|) for what isn't above 0: relative error 6e-7 down to -8. exp(0) is exactly 1, -infinity and what
 /// is too small for a normal number give 0, NaN stays.
 inline mlir::Value buildWeight(const FloatMath &m, mlir::Value difference) {
-  constexpr double kSmallest = -126.0;
   mlir::Value x = m.mul(difference, m.real(M_LOG2E));
-  mlir::Value clamped = m.select(m.greater(m.real(kSmallest), x), m.real(kSmallest), x);
-  FloatMath::Rounded n = m.round(clamped);
-  mlir::Value f = m.sub(clamped, n.value);
+  mlir::Value n = m.roundEven(x), f = m.sub(x, n);
   // 2^f: minimax under the condition that the first coefficient is 1.
   mlir::Value p =
       m.polynomial(f, {1.0, 6.931470037e-1, 2.402224243e-1, 5.550733581e-2, 9.671512991e-3, 1.326472731e-3});
-  return m.select(m.less(x, m.real(kSmallest)), m.real(0.0), m.scaleByPowerOfTwo(p, n.bits));
+  return m.scaleWhere(m.compare(mlir::arith::CmpFPredicate::UGE, x, m.real(-126.0)), p, n);
 }
 
 /// The greater one. A NaN need not survive: the weights of its row are NaN anyway.

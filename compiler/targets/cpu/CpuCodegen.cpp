@@ -49,8 +49,10 @@ static constexpr llvm::StringLiteral kTriple = "x86_64-unknown-linux-gnu";
 // Pipeline
 //===----------------------------------------------------------------------===//
 
-void buildCodegenPipeline(OpPassManager &pm) {
+void buildCodegenPipeline(OpPassManager &pm, bool hasAvx512) {
   pm.addPass(createConvertKernelToVectorPass());
+  if (!hasAvx512)
+    pm.addPass(createExpandIntrinsicsPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   // Divisions that round up or down have no instruction.
@@ -74,8 +76,12 @@ void buildCodegenPipeline(OpPassManager &pm) {
 }
 
 void registerCodegenPipeline() {
-  PassPipelineRegistration<>("heddle-cpu-codegen-pipeline", "Lower kernels with configs to the LLVM dialect",
-                             [](OpPassManager &pm) { buildCodegenPipeline(pm); });
+  struct Options : PassPipelineOptions<Options> {
+    Option<bool> hasAvx512{*this, "avx512", llvm::cl::desc("use instructions of AVX-512"), llvm::cl::init(false)};
+  };
+  PassPipelineRegistration<Options>(
+      "heddle-cpu-codegen-pipeline", "Lower kernels with configs to the LLVM dialect",
+      [](OpPassManager &pm, const Options &options) { buildCodegenPipeline(pm, options.hasAvx512); });
 }
 
 //===----------------------------------------------------------------------===//
@@ -180,7 +186,7 @@ static FailureOr<KernelObject> compileKernel(kernel::FuncOp func, const CpuTarge
   OwningOpRef<ModuleOp> module(ModuleOp::create(func.getLoc()));
   module->push_back(func->clone());
   PassManager pm(func.getContext());
-  buildCodegenPipeline(pm);
+  buildCodegenPipeline(pm, target.hasFeature("avx512f"));
   if (failed(pm.run(*module)))
     return failure();
   FailureOr<std::vector<char>> bytes = emitCode(*module, target, CodeKind::Object);
@@ -210,7 +216,7 @@ static LogicalResult prepareContext(MLIRContext *context) {
   context->loadDialect<LLVM::LLVMDialect>();
   OwningOpRef<ModuleOp> empty(ModuleOp::create(UnknownLoc::get(context)));
   PassManager pm(context);
-  buildCodegenPipeline(pm);
+  buildCodegenPipeline(pm, /*hasAvx512=*/false);
   return pm.run(*empty);
 }
 

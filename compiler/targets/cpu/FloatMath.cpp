@@ -8,7 +8,9 @@
 #include <cmath>
 #include <limits>
 
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 
@@ -45,6 +47,7 @@ Value FloatMath::fma(Value x, Value y, Value z) const { return b.create<math::Fm
 Value FloatMath::abs(Value x) const { return b.create<math::AbsFOp>(loc, x); }
 Value FloatMath::sqrt(Value x) const { return b.create<math::SqrtOp>(loc, x); }
 Value FloatMath::floor(Value x) const { return b.create<math::FloorOp>(loc, x); }
+Value FloatMath::roundEven(Value x) const { return b.create<math::RoundEvenOp>(loc, x); }
 Value FloatMath::trunc(Value x) const { return b.create<math::TruncOp>(loc, x); }
 Value FloatMath::copySign(Value magnitude, Value sign) const {
   return b.create<math::CopySignOp>(loc, magnitude, sign);
@@ -78,6 +81,28 @@ FloatMath::Rounded FloatMath::round(Value x) const {
 
 Value FloatMath::scaleByPowerOfTwo(Value x, Value n) const {
   return fromBits(addBits(toBits(x), shiftLeft(n, mantissaBits(*this))));
+}
+
+Value FloatMath::scalePortably(Value kept, Value x, Value n) const {
+  Value scaled = scaleByPowerOfTwo(x, round(n).bits);
+  if (!kept)
+    return scaled;
+  scaled = select(compare(arith::CmpFPredicate::UNO, n, n), n, scaled);
+  return select(kept, scaled, real(0.0));
+}
+
+Value FloatMath::scaleWhere(Value kept, Value x, Value n) const {
+  constexpr int64_t kLanes = 16;
+  auto vector = dyn_cast<VectorType>(type);
+  if (!vector || vector.getShape() != ArrayRef<int64_t>(kLanes))
+    return scalePortably(kept, x, n);
+  Type mask = b.getIntegerType(kLanes);
+  Value bits = b.create<arith::ConstantOp>(loc, b.getIntegerAttr(mask, -1));
+  if (kept)
+    bits = b.create<vector::ExtractOp>(loc, b.create<vector::BitCastOp>(loc, VectorType::get({1}, mask), kept), 0);
+  constexpr int64_t kCurrentRounding = 4;
+  Value mode = b.create<arith::ConstantIntOp>(loc, kCurrentRounding, 32), operands[] = {x, n, real(0.0), bits, mode};
+  return b.create<LLVM::CallIntrinsicOp>(loc, type, b.getStringAttr(kScaleIntrinsic), operands).getResults();
 }
 
 //===----------------------------------------------------------------------===//

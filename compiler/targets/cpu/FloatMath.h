@@ -29,6 +29,7 @@ public:
   Value abs(Value x) const;
   Value sqrt(Value x) const;
   Value floor(Value x) const;
+  Value roundEven(Value x) const;
   Value trunc(Value x) const;
   /// |magnitude| with the sign of |sign|.
   Value copySign(Value magnitude, Value sign) const;
@@ -60,6 +61,12 @@ public:
   Rounded round(Value x) const;
   /// x * 2^n, for results that are normal numbers; |n| as round's bits.
   Value scaleByPowerOfTwo(Value x, Value n) const;
+  /// Single precision, for hot loops: x * 2^n where |kept|, else 0. |n| is an integer as a float, or NaN, which the
+  /// result then is. Anything where a kept result isn't a normal number, and, without |kept|, for NaN. On 16 lanes one
+  /// instruction of AVX-512, which cpu-expand-intrinsics replaces for other CPUs by scalePortably.
+  Value scaleWhere(Value kept, Value x, Value n) const;
+  static constexpr llvm::StringLiteral kScaleIntrinsic = "llvm.x86.avx512.mask.scalef.ps.512";
+  Value scalePortably(Value kept, Value x, Value n) const;
 
   mlir::OpBuilder &b;
   const mlir::Location loc;

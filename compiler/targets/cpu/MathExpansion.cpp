@@ -27,37 +27,37 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // Single precision, for hot loops
 //===----------------------------------------------------------------------===//
 
-/// exp(x) for x in [-87, 88]: relative error 1.2e-7, exactly 1 at 0. Anything for any other x, NaN included.
-Value buildBoundedExp32(const FloatMath &m, Value x) {
-  FloatMath::Rounded n = m.round(m.mul(x, m.real(M_LOG2E)));
+/// exp(x) for x in [-87, 88]: relative error 1.2e-7, exactly 1 at 0. Where |kept| is given and false 0, and NaN for
+/// NaN; anything for any other x.
+Value buildBoundedExp32(const FloatMath &m, Value x, Value kept = nullptr) {
+  Value n = m.roundEven(m.mul(x, m.real(M_LOG2E)));
   // ln 2 in two parts; fma rounds each product once.
-  Value r = m.fma(n.value, m.real(-0.693145751953125), x);
-  r = m.fma(n.value, m.real(-1.42860682030941723212e-6), r);
+  Value r = m.fma(n, m.real(-0.693145751953125), x);
+  r = m.fma(n, m.real(-1.42860682030941723212e-6), r);
   // Minimax fit on [-ln(2)/2, ln(2)/2] with both leading coefficients 1: 3.1e-9.
   Value p = m.polynomial(r, {1.0, 1.0, 0.4999999403953552, 0.1666651964187622, 0.04166839271783829,
                              0.008368780836462975, 0.0013814467238262296});
-  return m.scaleByPowerOfTwo(p, n.bits);
+  return m.scaleWhere(kept, p, n);
 }
 
-/// |result| of an exponential function at |x| in [smallest, largest]; 0 below, infinity above, NaN for NaN.
-Value extendRange(const FloatMath &m, Value x, Value result, double smallest, double largest) {
-  result = m.select(m.less(x, m.real(smallest)), m.real(0.0), result);
-  result = m.select(m.greater(x, m.real(largest)), m.real(kInfinity), result);
-  return m.select(m.unequal(x, x), x, result);
+/// Not below |smallest|: true for NaN.
+Value isAtLeast(const FloatMath &m, Value x, double smallest) {
+  return m.compare(arith::CmpFPredicate::UGE, x, m.real(smallest));
 }
 
 /// exp(x): relative error 1.2e-7. exp(0) is exactly 1, exp(-inf) is 0, results below the normal numbers are 0, NaN
 /// stays.
 Value buildExp32(const FloatMath &m, Value x) {
-  return extendRange(m, x, buildBoundedExp32(m, x), -87.33654022216796875, 88.72283172607421875);
+  Value result = buildBoundedExp32(m, x, isAtLeast(m, x, -87.33654022216796875));
+  return m.select(m.greater(x, m.real(88.72283172607421875)), m.real(kInfinity), result);
 }
 
 /// 2^x: relative error 1.7e-7, and as exp at 0, -inf and NaN.
 Value buildExp232(const FloatMath &m, Value x) {
-  FloatMath::Rounded n = m.round(x);
-  Value f = m.sub(x, n.value);
+  Value n = m.roundEven(x), f = m.sub(x, n);
   Value p = m.polynomial(f, {1.0, 6.931470037e-1, 2.402224243e-1, 5.550733581e-2, 9.671512991e-3, 1.326472731e-3});
-  return extendRange(m, x, m.scaleByPowerOfTwo(p, n.bits), -126.0, 127.99999237060546875);
+  Value result = m.scaleWhere(isAtLeast(m, x, -126.0), p, n);
+  return m.select(m.greater(x, m.real(127.99999237060546875)), m.real(kInfinity), result);
 }
 
 /// tanh(x): relative error 2e-7; odd, +-1 from 9.1 on.

@@ -14,8 +14,9 @@ namespace heddle::cpu {
 #define GEN_PASS_REGISTRATION
 #include "compiler/targets/cpu/Passes.h.inc"
 
-/// From kernels with configs to functions of the LLVM dialect alone.
-void buildCodegenPipeline(mlir::OpPassManager &pm);
+/// From kernels with configs to functions of the LLVM dialect alone. Without |hasAvx512| no instruction of AVX-512 that
+/// kernels ask for by name is left.
+void buildCodegenPipeline(mlir::OpPassManager &pm, bool hasAvx512);
 
 /// Registers buildCodegenPipeline as heddle-cpu-codegen-pipeline.
 void registerCodegenPipeline();

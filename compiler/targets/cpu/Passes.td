@@ -46,9 +46,28 @@ def ConvertKernelToVectorPass : Pass<"cpu-convert-kernel-to-vector", "::mlir::Mo
     Output IR: no op of the kernel dialect is left.
   }];
   let statistics = [Statistic<"numKernels", "num-kernels", "Kernels converted">];
-  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::math::MathDialect",
-                           "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::LLVM::LLVMDialect",
+                           "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
                            "::mlir::vector::VectorDialect"];
+}
+
+def ExpandIntrinsicsPass : Pass<"cpu-expand-intrinsics", "::mlir::ModuleOp"> {
+  let summary = "Replace instructions of AVX-512 by arithmetic";
+  let description = [{
+    For CPUs that lack them: LLVM ends the process at an intrinsic without instruction. The results are the same bits.
+
+        %y = llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.ps.512"(%x, %n, %zero, %kept, %mode) : ...
+      ==>
+        %shifted = arith.addf %n, %magic : vector<16xf32>          // its low bits are n
+        %power = arith.shli %bits, %c23 : vector<16xi32>
+        %sum = arith.addi %x_bits, %power : vector<16xi32>
+        ...
+
+    Input invariant: functions over 16-lane vectors.
+    Output IR: no call of an intrinsic that this pass knows.
+  }];
+  let statistics = [Statistic<"numExpanded", "num-expanded", "Calls replaced">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::vector::VectorDialect"];
 }
 
 def ConvertKernelAbiPass : Pass<"cpu-convert-kernel-abi", "::mlir::ModuleOp"> {
