@@ -67,8 +67,10 @@ class _Graph:
 
     def keep(self, mask, length):
         """The mask as booleans of (sequence, sequence), computed from positions as exporters do."""
-        rows = self.constant("rows", np.arange(length)[:, None])
-        columns = self.constant("columns", np.arange(length)[None])
+        bounds = [self.constant(name, np.array(value)) for name, value in (("zero", 0), ("length", length), ("one", 1))]
+        positions = self.add("Range", bounds, "positions")
+        rows = self.add("Unsqueeze", [positions, self.constant("axis1", np.array([1]))], "rows")
+        columns = self.add("Unsqueeze", [positions, self.constant("axis0", np.array([0]))], "columns")
         keep = self.add("LessOrEqual", [columns, rows], "past")
         if mask == "window":
             self.add("Sub", [rows, columns], "distance")
