@@ -45,16 +45,16 @@ heddle_status_t find_entry(const program_tables &tables, const char *name, const
               list.empty() ? "" : "entry points: " + list);
 }
 
-const entry_table &specialized_entry(const program_tables &tables, const entry_table &entry,
+const entry_table *specialized_entry(const program_tables &tables, const entry_table *entry,
                                      const heddle_tensor_t *const *inputs) {
-  for (uint32_t index : entry.specializations) {
+  for (uint32_t index : entry->specializations) {
     const entry_table &special = tables.entries[index];
     bool fits = true;
     for (size_t i = 0; fits && i < special.inputs.size(); ++i)
       for (size_t dim = 0; fits && dim < special.inputs[i].dims.size(); ++dim)
         fits = special.inputs[i].dims[dim].value < 0 || special.inputs[i].dims[dim].value == inputs[i]->dims[dim];
     if (fits)
-      return special;
+      return &special;
   }
   return entry;
 }
@@ -165,9 +165,9 @@ heddle_status_t plan_entry(const heddle_program_t *program, const char *entry, c
   // A default's values may be read, and the artifact may have shrunk since it was mapped.
   HEDDLE_RETURN_IF_ERROR(program->loaded.source.check_length());
   plan plan;
-  const entry_table &taken = specialized_entry(program->loaded.tables, *found, complete.data());
-  HEDDLE_RETURN_IF_ERROR(make_plan(program->loaded.tables, taken, program->target, complete.data(), &plan));
-  *out_plan = {plan.arena_bytes, plan.scratch_bytes, plan.flops, plan.bytes, taken.dispatch_count};
+  found = specialized_entry(program->loaded.tables, found, complete.data());
+  HEDDLE_RETURN_IF_ERROR(make_plan(program->loaded.tables, *found, program->target, complete.data(), &plan));
+  *out_plan = {plan.arena_bytes, plan.scratch_bytes, plan.flops, plan.bytes, found->dispatch_count};
   return nullptr;
 }
 

@@ -37,7 +37,7 @@ heddle_status_t find_entry(const program_tables &tables, const char *name, const
 
 /// The entry point that serves a run of |entry| with |inputs|, which have passed complete_inputs: one that specializes
 /// it for just their sizes, or itself.
-const entry_table &specialized_entry(const program_tables &tables, const entry_table &entry,
+const entry_table *specialized_entry(const program_tables &tables, const entry_table *entry,
                                      const heddle_tensor_t *const *inputs);
 
 /// What stands for the inputs of |entry|, one of |program|'s, where they are left out.

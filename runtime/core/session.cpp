@@ -126,7 +126,7 @@ heddle_status_t run(heddle_session_t *session, const char *entry_name, const hed
   if (output_count != entry->outputs.size() || (output_count != 0 && !out_outputs))
     return fail(error::H0302,
                 format("expects room for %zu outputs, got %zu", entry->outputs.size(), out_outputs ? output_count : 0));
-  entry = &specialized_entry(loaded.tables, *entry, inputs);
+  entry = specialized_entry(loaded.tables, entry, inputs);
   // A system call of 0.2 us, against SIGBUS in the middle of a run.
   HEDDLE_RETURN_IF_ERROR(loaded.source.check_length());
   // Outputs come after the plan, which alone knows their shapes.

@@ -66,16 +66,17 @@ private:
   uint32_t take_ranges(unsigned worker);
   void wait_for_region(unsigned worker, uint32_t seen);
 
-  unsigned thread_count_ = 1;
-  std::unique_ptr<share[]> shares_; ///< one per thread
-  /// Units of the region that workers have done.
-  alignas(128) std::atomic<uint32_t> done_{0};
   /// Counts regions; what idle workers watch and sleep on.
   alignas(128) std::atomic<uint32_t> wake_word_{0};
-  std::atomic<uint32_t> sleepers_{0};
   std::atomic<bool> stop_{false};
-  alignas(128) std::atomic<bool> busy_{false};
+  /// Units of the region that workers have done.
+  alignas(128) std::atomic<uint32_t> done_{0};
+  std::atomic<uint32_t> sleepers_{0};
+  std::atomic<bool> busy_{false};
 
+  // Never changes once the first worker has started.
+  alignas(128) unsigned thread_count_ = 1;
+  std::unique_ptr<share[]> shares_; ///< one per thread
   std::vector<pthread_t> threads_;
   std::vector<worker_start> starts_;
 };
