@@ -324,7 +324,7 @@ std::string heddle::formatHtml(const CompileReport &report) {
   for (const AttentionReport &attention : report.attentions) {
     os << "<li>" << (attention.isRaised ? "attention raised: " : "not raised: ");
     for (const auto &[key, value] : attention.facts)
-      os << escapeHtml(key + " " + value) << "; ";
+      os << escapeHtml(key) << " " << escapeHtml(value) << "; ";
     os << "</li>\n";
   }
   os << "</ul>\n<table>\n<tr><th>entry<th>kernel<th>nodes<th>fusion<th>tiles<th>weights, "
@@ -333,7 +333,7 @@ std::string heddle::formatHtml(const CompileReport &report) {
     os << "<tr><td>" << kernel.entry << "<td>" << escapeHtml(kernel.name) << "<td>"
        << escapeHtml(llvm::join(kernel.nodes, ", ")) << "<td>" << escapeHtml(kernel.fused) << "<td>";
     for (const auto &[target, tiles] : kernel.tiles)
-      os << escapeHtml(target + ": " + tiles) << "<br>";
+      os << escapeHtml(target) << ": " << escapeHtml(tiles) << "<br>";
     os << "<td>" << kernel.weightBytes << "<td>" << kernel.operations << "<td>" << kernel.bytes << "</tr>\n";
   }
   os << "</table>\n";
