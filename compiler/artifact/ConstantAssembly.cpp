@@ -19,6 +19,9 @@ SmallVector<int64_t> ConstantAssembly::getDims() const {
 
 RankedTensorType ConstantAssembly::getType() const {
   SmallVector<int64_t> dims = getDims();
+  if (pairs)
+    return RankedTensorType::get({(dims[1] + panel - 1) / panel, (dims[0] + 1) / 2, panel, 2},
+                                 BFloat16Type::get(elementType.getContext()));
   if (panel != 0)
     dims = {(dims[1] + panel - 1) / panel, dims[0], panel};
   return RankedTensorType::get(dims, elementType);
@@ -175,6 +178,11 @@ LogicalResult Assembler::pack(DictionaryAttr step, ConstantAssembly &assembly) {
   if (rank != 2)
     return op.emitOpError() << "expects a matrix to pack, got rank " << rank;
   assembly.panel = panel.getInt();
+  if (auto element = step.getAs<TypeAttr>("pairs_of")) {
+    if (!element.getValue().isBF16() || !assembly.elementType.isF32())
+      return op.emitOpError() << "expects pairs of bf16 from f32, got " << step << " of " << assembly.elementType;
+    assembly.pairs = true;
+  }
   return success();
 }
 

@@ -28,6 +28,8 @@ struct ConstantAssembly {
   mlir::Type elementType;
   /// Columns of a panel if packed, else 0.
   int64_t panel = 0;
+  /// Packed as bf16, two rows of a matrix of f32 side by side.
+  bool pairs = false;
 
   /// The shape of all parts together, before packing.
   llvm::SmallVector<int64_t> getDims() const;

@@ -6,6 +6,7 @@
 
 #include "compiler/artifact/ConstantAssembly.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/Endian.h"
 
 using namespace heddle;
 using namespace mlir;
@@ -93,8 +94,9 @@ static void emitStrided(const ConstantAssembly &assembly, ArrayRef<const uint8_t
   }
 }
 
-/// |width| elements of row |row| of a matrix, from column |column| on.
-static void emitRow(const ConstantAssembly &matrix, int64_t row, int64_t column, int64_t width, RunBuffer &buffer) {
+/// |width| elements of row |row| of a matrix, from column |column| on: |take| gets runs (first, count, stride).
+static void readRow(const ConstantAssembly &matrix, int64_t row, int64_t column, int64_t width,
+                    llvm::function_ref<void(const uint8_t *, int64_t, int64_t)> take) {
   bool isBeside = matrix.axis == 1; // else parts lie below each other, and one of them has the row
   for (const ConstantPart &part : matrix.parts) {
     int64_t &place = isBeside ? column : row, extent = part.dims[matrix.axis];
@@ -103,8 +105,7 @@ static void emitRow(const ConstantAssembly &matrix, int64_t row, int64_t column,
       continue;
     }
     int64_t count = std::min(width, part.dims[1] - column);
-    buffer.append(part.first + row * part.strides[0] + column * part.strides[1], count, matrix.elementBytes,
-                  part.strides[1]);
+    take(part.first + row * part.strides[0] + column * part.strides[1], count, part.strides[1]);
     width -= count;
     column = 0;
     if (width == 0)
@@ -118,8 +119,38 @@ static void emitPacked(const ConstantAssembly &matrix, RunBuffer &buffer) {
   for (int64_t first = 0; first < dims[1]; first += matrix.panel) {
     int64_t width = std::min(matrix.panel, dims[1] - first);
     for (int64_t row = 0; row < dims[0]; ++row) {
-      emitRow(matrix, row, first, width, buffer);
+      readRow(matrix, row, first, width, [&](const uint8_t *from, int64_t count, int64_t stride) {
+        buffer.append(from, count, matrix.elementBytes, stride);
+      });
       buffer.appendZeros((matrix.panel - width) * matrix.elementBytes);
+    }
+  }
+}
+
+/// The bf16 next to the f32 at |from|, to even between two. A NaN stays one.
+static uint16_t roundToBf16(const uint8_t *from) {
+  uint32_t bits = llvm::support::endian::read32le(from);
+  if ((bits & 0x7fffffff) > 0x7f800000)
+    return bits >> 16 | 0x40;
+  return (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+}
+
+/// Panel after panel, each K / 2 rows of |panel| columns by 2.
+static void emitPairs(const ConstantAssembly &matrix, RunBuffer &buffer) {
+  SmallVector<int64_t> dims = matrix.getDims();
+  SmallVector<uint8_t> pairs(4 * matrix.panel);
+  for (int64_t first = 0; first < dims[1]; first += matrix.panel) {
+    int64_t width = std::min(matrix.panel, dims[1] - first);
+    for (int64_t row = 0; row < dims[0]; ++row) {
+      int64_t column = 0;
+      readRow(matrix, row, first, width, [&](const uint8_t *from, int64_t count, int64_t stride) {
+        for (int64_t i = 0; i < count; ++i, ++column)
+          llvm::support::endian::write16le(&pairs[4 * column + 2 * (row % 2)], roundToBf16(from + i * stride));
+      });
+      if (row % 2 == 0 && row + 1 < dims[0])
+        continue;
+      buffer.append(pairs.data(), pairs.size(), 1, 1);
+      std::fill(pairs.begin(), pairs.end(), 0);
     }
   }
 }
@@ -133,7 +164,9 @@ LogicalResult heddle::streamConstant(rt::ConstantOp constant, ByteSink sink) {
     return success();
   }
   RunBuffer buffer(sink);
-  if (assembly->panel != 0) {
+  if (assembly->pairs) {
+    emitPairs(*assembly, buffer);
+  } else if (assembly->panel != 0) {
     emitPacked(*assembly, buffer);
   } else if (assembly->getType().getNumElements() != 0) {
     auto starts = llvm::map_to_vector(assembly->parts, [](const ConstantPart &part) { return part.first; });

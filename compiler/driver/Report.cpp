@@ -168,8 +168,11 @@ CompileReport heddle::makeReport(const CompiledModel &compiled, StringRef modelN
       report.kernels.back().entry = entry.getSymName().str();
     }
   }
-  for (auto constant : module.getOps<rt::ConstantOp>())
+  for (auto constant : module.getOps<rt::ConstantOp>()) {
     report.weightBytes += bytesOf(constant);
+    ArrayAttr recipe = constant.getRecipe();
+    report.bf16Weights += !recipe.empty() && cast<DictionaryAttr>(recipe.getValue().back()).contains("pairs_of");
+  }
   for (const CompiledTarget &target : compiled.targets)
     report.codeBytes.emplace_back(target.target->getName().str(), target.image.bytes.size());
   return report;
@@ -229,7 +232,10 @@ std::string heddle::formatSummary(const CompileReport &report) {
     os << "attention "
        << llvm::count_if(report.attentions, [](const AttentionReport &attention) { return attention.isRaised; })
        << " of " << report.attentions.size() << " raised\n";
-  os << "weights  " << megabytes(report.weightBytes) << "\n";
+  os << "weights  " << megabytes(report.weightBytes);
+  if (report.bf16Weights)
+    os << ", " << report.bf16Weights << " matrices in bf16";
+  os << "\n";
   for (const auto &[target, bytes] : report.codeBytes)
     os << "code     " << target << ", " << llvm::formatv("{0:f1} KB", bytes / 1e3) << "\n";
   os << "work     " << llvm::formatv("{0:f2} GFLOP", operations / 1e9) << " (" << report.nominalShape << ")\n";
@@ -281,6 +287,7 @@ std::string heddle::formatJson(const CompileReport &report) {
     json.attribute("nodes", report.nodeCount);
     json.attribute("nominal_shape", report.nominalShape);
     json.attribute("weight_bytes", report.weightBytes);
+    json.attribute("bf16_weights", report.bf16Weights);
     json.attribute("artifact_bytes", report.artifactBytes);
     json.attributeObject("code_bytes", [&] {
       for (const auto &[target, bytes] : report.codeBytes)

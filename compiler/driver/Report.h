@@ -41,7 +41,7 @@ struct CompileReport {
   std::vector<KernelReport> kernels; ///< one a dispatch, in order, those of the general entry point first
   std::string buckets;               ///< "sequence=32,64": sizes with entry points of their own; "" for none
   std::vector<std::pair<std::string, uint64_t>> codeBytes; ///< per target
-  int64_t weightBytes = 0;
+  int64_t weightBytes = 0, bf16Weights = 0;                ///< the second: matrices stored as bf16
   uint64_t artifactBytes = 0;
 };
 

@@ -52,6 +52,7 @@ static LogicalResult readOptions(const heddle_compile_options_t &request, Compil
   options.threads = resolveThreads(request.thread_count);
   options.fuses = !request.no_fusion;
   options.bucket = request.bucket ? request.bucket : "";
+  options.precision = request.precision ? request.precision : "f32";
   options.shapes.assign(request.shapes, request.shapes + request.shape_count);
   if (request.targets) {
     SmallVector<StringRef> specs;

@@ -19,7 +19,7 @@ extern "C" {
 #define HEDDLE_COMPILER_API __attribute__((visibility("default")))
 
 /// Raised when a struct below changes.
-#define HEDDLE_COMPILER_API_VERSION 3
+#define HEDDLE_COMPILER_API_VERSION 4
 
 /// Called as phases pass, from any of the compiler's threads but one call at a time: |phase| is one of the phase names,
 /// |done| of |total| units. First it is called with |total| 0: then |phase| is a line to show as it is, which says what
@@ -34,6 +34,7 @@ typedef struct heddle_compile_options_t {
   const char *const *shapes; ///< "NAME=1x128"
   size_t shape_count;
   const char *bucket;         ///< "32,64" or "sequence=32,64": sizes with entry points of their own; null: none
+  const char *precision;      ///< of weights: "f32" (null) or "bf16"
   const char *compile_to;     ///< phase to stop after; its IR is written to |output_path| ("-": standard output)
   const char *dump_phases_to; ///< folder for the IR after each phase
   const char *report_path;    ///< compile report, JSON, or HTML if it ends in .html

@@ -68,7 +68,8 @@ private:
   LogicalResult runPhase(Phase phase);
   LogicalResult import();
   LogicalResult fuse();
-  LogicalResult runPipeline(void (*build)(OpPassManager &));
+  LogicalResult checkPrecision();
+  LogicalResult runPipeline(llvm::function_ref<void(OpPassManager &)> build);
   LogicalResult selectTiles();
   LogicalResult generateCode();
   LogicalResult writeArtifactFile();
@@ -103,6 +104,8 @@ static LocationText describeLocation(Location location) {
 LogicalResult ModelCompiler::run() {
   if (failed(parseTargets(options.targets, out.targets, errors)))
     return failure();
+  if (failed(checkPrecision()))
+    return failure();
   Phase last = options.stopAfter.value_or(Phase::Artifact);
   for (unsigned i = 0; i <= static_cast<unsigned>(last); ++i) {
     Phase phase = static_cast<Phase>(i);
@@ -118,6 +121,19 @@ LogicalResult ModelCompiler::run() {
     }
   }
   return last == Phase::Artifact ? success() : writeIr(options.outputPath);
+}
+
+LogicalResult ModelCompiler::checkPrecision() {
+  std::string where = "in --precision " + options.precision;
+  if (options.precision != "f32" && options.precision != "bf16")
+    return errors.add(
+        {ErrorCode::H0111, "no precision is named '" + options.precision + "'", where, "precisions are f32, bf16"});
+  for (const CompiledTarget &compiled : out.targets)
+    if (options.precision == "bf16" && !llvm::is_contained(compiled.target->getFeatures(), "avx512bf16"))
+      return errors.add({ErrorCode::H0113,
+                         compiled.target->getName().str() + " can't multiply bf16: it lacks avx512bf16", where,
+                         "leave --precision out, or choose targets that have it: cpu:znver4, cpu:sapphirerapids"});
+  return success();
 }
 
 LogicalResult ModelCompiler::runPhase(Phase phase) {
@@ -136,7 +152,7 @@ LogicalResult ModelCompiler::runPhase(Phase phase) {
     result = fuse();
     break;
   case Phase::Outlining:
-    result = runPipeline(buildOutliningPipeline);
+    result = runPipeline([&](OpPassManager &pm) { buildOutliningPipeline(pm, {options.precision == "bf16"}); });
     // Now, and not once code has been generated for a program that nobody can load.
     if (succeeded(result))
       result = checkLimits(*out.module, llvm::sys::path::filename(options.modelPath), errors);
@@ -197,7 +213,7 @@ LogicalResult ModelCompiler::fuse() {
   return runPipeline(buildPreparationPipeline);
 }
 
-LogicalResult ModelCompiler::runPipeline(void (*build)(OpPassManager &)) {
+LogicalResult ModelCompiler::runPipeline(llvm::function_ref<void(OpPassManager &)> build) {
   PassManager pm(&context);
   build(pm);
   return pm.run(*out.module);
@@ -277,6 +293,8 @@ LogicalResult ModelCompiler::writeArtifactFile() {
     artifact.options.push_back({"shape", llvm::join(options.shapes, " ")});
   if (!out.buckets.sizes.empty())
     artifact.options.push_back({"bucket", out.buckets.str()});
+  if (options.precision != "f32")
+    artifact.options.push_back({"precision", options.precision});
   if (!options.fuses)
     artifact.options.push_back({"no-fusion", "true"});
   if (failed(writeArtifact(*out.module, images, artifact, options.outputPath, errors)))

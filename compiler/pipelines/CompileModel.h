@@ -34,6 +34,7 @@ struct CompileOptions {
   std::vector<std::string> targets{"cpu"};
   std::vector<std::string> shapes; ///< "NAME=1x128"
   std::string bucket;              ///< "32,64" or "sequence=32,64": sizes with entry points of their own; empty: none
+  std::string precision = "f32";   ///< of the weights of matrix products: f32, or bf16 where the targets multiply it
   bool fuses = true; ///< else the model's ops stay as they are written, but for what a kernel's epilogue takes
   std::optional<Phase> stopAfter;
   std::string dumpFolder; ///< IR after each phase; empty: none

@@ -42,8 +42,10 @@ void heddle::buildFusionPipeline(OpPassManager &pm) {
   pm.addPass(createCanonicalizerPass());
 }
 
-void heddle::buildOutliningPipeline(OpPassManager &pm) {
-  pm.addPass(nn::createOutlineKernelsPass());
+void heddle::buildOutliningPipeline(OpPassManager &pm, const OutliningOptions &options) {
+  nn::OutlineKernelsPassOptions outlining;
+  outlining.bf16Weights = options.bf16Weights;
+  pm.addPass(nn::createOutlineKernelsPass(outlining));
   // Within the shape function and the kernels; kernels are compared by name from here on and no longer merged.
   pm.addPass(createCSEPass());
 }

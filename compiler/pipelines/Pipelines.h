@@ -15,8 +15,13 @@ void buildPreparationPipeline(mlir::OpPassManager &pm);
 /// From what the model file says to fewer, more exact ops: nn in, nn and attn out.
 void buildFusionPipeline(mlir::OpPassManager &pm);
 
+struct OutliningOptions {
+  /// Weights of matrix products are stored as bf16.
+  bool bf16Weights = false;
+};
+
 /// From ops to kernels and the program that dispatches them: nn in, kernel and rt out.
-void buildOutliningPipeline(mlir::OpPassManager &pm);
+void buildOutliningPipeline(mlir::OpPassManager &pm, const OutliningOptions &options = {});
 
 /// Registers `heddle-<phase>-pipeline` for heddle-opt.
 void registerAllPipelines();

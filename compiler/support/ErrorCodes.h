@@ -18,6 +18,11 @@
     "`--target` takes names such as cpu (this machine), cpu:x86-64-v3 or cpu:znver4, separated by commas. The "        \
     "message has the nearest names. An artifact for several targets takes the best that a machine can run.\n\n"        \
     "Example: --target cpu:x86-64-v3,cpu:x86-64-v4.")                                                                  \
+  X(H0113, "option doesn't fit the target",                                                                            \
+    "An option of `heddle compile` needs an instruction that a target lacks; nothing slower takes its place in "       \
+    "silence. The message names the target and the instruction. Leave the option out for it, or compile for targets "  \
+    "that have the instruction.\n\n"                                                                                   \
+    "Example: --precision bf16 needs avx512bf16, which cpu:znver4 and cpu:sapphirerapids have.")                       \
   X(H0201, "operators not supported",                                                                                  \
     "The model contains operators that Heddle doesn't know, or not in this version. The message lists all of them at " \
     "once, with their nodes and how many there are. Export the model with another opset or exporter, or replace "      \

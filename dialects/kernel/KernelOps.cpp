@@ -292,8 +292,11 @@ LogicalResult ContractOp::verify() {
     if (map.isFunctionOfDim(n + 1))
       return emitOpError() << "expects captures and results not to depend on k, got " << AffineMapAttr::get(map);
   auto rhs = cast<RankedTensorType>(getRhs().getType());
-  if (getPackedRhs() && (rhs.getRank() != 3 || !rhs.hasStaticShape()))
+  bool isPaired = getPackedRhs() && rhs.getElementType().isBF16();
+  if (getPackedRhs() && !isPaired && (rhs.getRank() != 3 || !rhs.hasStaticShape()))
     return emitOpError() << "expects a packed rhs of static shape panels x k x columns, got " << rhs;
+  if (isPaired && (rhs.getRank() != 4 || !rhs.hasStaticShape() || rhs.getDimSize(3) != 2))
+    return emitOpError() << "expects a packed rhs of bf16 to have the shape panels x k / 2 x columns x 2, got " << rhs;
   SmallVector<Type> types = elementTypes(getInputs().getTypes());
   Type accumulator = getEpilogue().getNumArguments() ? getEpilogue().getArgument(0).getType() : Type();
   types.erase(types.begin(), types.begin() + 2);

@@ -311,6 +311,11 @@ def Kernel_ContractOp : Kernel_Root<"contract"> {
     at [n / P, k, n % P], columns beyond N zero; its map is then the constant map (d...)[s...] -> (0, 0, 0), and
     `packed_rhs` holds N.
 
+    A packed rhs of bf16 holds neighbours of k side by side: tensor<ceil(N/P) x ceil(K/2) x P x 2 x bf16>, element
+    (k, n) at [n / P, k / 2, n % P, k % 2], all beyond N and K zero; its map then has four zeros. The lhs is rounded to
+    bf16, to nearest even, and products are summed in f32, a pair of k after the other; how a pair's sum is rounded and
+    whether denormal numbers count is the target's.
+
         %y = kernel.contract sizes(%rows) bounds(affine_map<()[s0] -> (s0, 20, 8)>)
             ins(%x, %w : tensor<?x8xf32>, tensor<2x8x16xf32>)
             attributes {indexing_maps = [affine_map<(m, n, k)[s0] -> (m, k)>, affine_map<(m, n, k)[s0] -> (0, 0, 0)>,

@@ -152,6 +152,46 @@ INSTANTIATE_TEST_SUITE_P(Targets, HotLoop,
                            return name;
                          });
 
+/// Bodies of the innermost loops: from a label to the jump back to it, without another label between.
+std::vector<llvm::StringRef> find_inner_loops(llvm::StringRef assembly) {
+  std::vector<llvm::StringRef> loops;
+  for (size_t begin = assembly.find("\n.L"); begin != llvm::StringRef::npos; begin = assembly.find("\n.L", begin + 1)) {
+    llvm::StringRef label = assembly.drop_front(begin + 1).split(':').first;
+    llvm::StringRef block = assembly.slice(begin + 1, assembly.find("\n.L", begin + 1) + 1);
+    size_t jump = block.find("\t" + label.str() + "\n");
+    if (jump != llvm::StringRef::npos)
+      loops.push_back(block.take_front(jump));
+  }
+  return loops;
+}
+
+class HotPairs : public testing::TestWithParam<const char *> {};
+
+TEST_P(HotPairs, KeepTheirTileInRegisters) {
+  std::string text = kProduct;
+  for (size_t at = 0; (at = text.find("48x768x16xf32", at)) != std::string::npos;)
+    text.replace(at, 13, "48x384x16x2xbf16");
+  text.replace(text.find("(0, 0, 0)"), 9, "(0, 0, 0, 0)");
+  std::string assembly = compile_to_assembly(text, GetParam());
+  size_t whole_tiles = 0;
+  for (llvm::StringRef loop : find_inner_loops(assembly)) {
+    size_t products = occurrences(loop, "vdpbf16ps");
+    if (products == 0)
+      continue;
+    EXPECT_EQ(find_stack_uses(loop), lines()) << loop.str();
+    EXPECT_EQ(find_scalars(loop), lines()) << loop.str();
+    EXPECT_EQ(occurrences(loop, "vfmadd"), 0u);
+    // Eight rows by three panels; LLVM may unroll the loop over pairs.
+    whole_tiles += products % 24 == 0 && occurrences(loop, "vbroadcastss") + occurrences(loop, "{1to16}") > 0;
+  }
+  EXPECT_GE(whole_tiles, 1u);
+  EXPECT_GT(occurrences(assembly, "vcvtneps2bf16"), 0u);
+  EXPECT_EQ(occurrences(assembly, "\tcall"), 1u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Targets, HotPairs, testing::Values("znver4", "znver5", "sapphirerapids"),
+                         [](const auto &info) { return std::string(info.param); });
+
 class AttentionLoops : public testing::TestWithParam<expectation> {};
 
 TEST_P(AttentionLoops, KeepTheirTilesInRegisters) {
@@ -227,19 +267,6 @@ kernel.func @softmax(%x: tensor<?x?xf32> {kernel.dims = array<i64: 0, 1>}, %n: i
   } : tensor<?x?xf32>
   kernel.return %p : tensor<?x?xf32>
 })";
-
-/// Bodies of the innermost loops: from a label to the jump back to it, without another label between.
-std::vector<llvm::StringRef> find_inner_loops(llvm::StringRef assembly) {
-  std::vector<llvm::StringRef> loops;
-  for (size_t begin = assembly.find("\n.L"); begin != llvm::StringRef::npos; begin = assembly.find("\n.L", begin + 1)) {
-    llvm::StringRef label = assembly.drop_front(begin + 1).split(':').first;
-    llvm::StringRef block = assembly.slice(begin + 1, assembly.find("\n.L", begin + 1) + 1);
-    size_t jump = block.find("\t" + label.str() + "\n");
-    if (jump != llvm::StringRef::npos)
-      loops.push_back(block.take_front(jump));
-  }
-  return loops;
-}
 
 class RowwiseLoops : public testing::TestWithParam<expectation> {};
 

@@ -24,11 +24,26 @@ int64_t host_tensor::size() const {
 
 size_t host_tensor::element_bytes() const { return std::max(1u, type.getIntOrFloatBitWidth() / 8); }
 
+/// |value| rounded to nearest even.
+static llvm::APFloat to_bf16(float value) {
+  llvm::APFloat result(value);
+  bool is_inexact = false;
+  result.convert(llvm::APFloat::BFloat(), llvm::APFloat::rmNearestTiesToEven, &is_inexact);
+  return result;
+}
+
+double round_to_bf16(double value) { return to_bf16(static_cast<float>(value)).convertToFloat(); }
+
 double host_tensor::get_float(int64_t i) const {
   if (type.isF64()) {
     double value;
     std::memcpy(&value, &bytes[i * 8], 8);
     return value;
+  }
+  if (type.isBF16()) {
+    uint16_t bits;
+    std::memcpy(&bits, &bytes[i * 2], 2);
+    return llvm::APFloat(llvm::APFloat::BFloat(), llvm::APInt(16, bits)).convertToFloat();
   }
   float value;
   std::memcpy(&value, &bytes[i * 4], 4);
@@ -41,6 +56,11 @@ void host_tensor::set_float(int64_t i, double value) {
     return;
   }
   float narrow = static_cast<float>(value);
+  if (type.isBF16()) {
+    auto bits = static_cast<uint16_t>(to_bf16(narrow).bitcastToAPInt().getZExtValue());
+    std::memcpy(&bytes[i * 2], &bits, 2);
+    return;
+  }
   std::memcpy(&bytes[i * 4], &narrow, 4);
 }
 

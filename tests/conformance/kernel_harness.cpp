@@ -229,26 +229,30 @@ void expect_near(const kernel_result &actual, const kernel_result &expected, dou
   }
 }
 
+void check_kernel_on(const std::string &target, const std::string &text, const std::string &name,
+                     const std::vector<std::vector<int64_t>> &shapes, double tolerance) {
+  auto module = kernel_module::compile(text, target);
+  ASSERT_TRUE(module);
+  unsigned seed = 1;
+  for (const std::vector<int64_t> &sizes : shapes) {
+    std::string where = name + " on " + target + " with sizes";
+    for (int64_t size : sizes)
+      where += " " + std::to_string(size);
+    auto inputs = random_inputs(module->func(name), sizes, seed++);
+    kernel_result expected = interpret(module->func(name), inputs, sizes);
+    kernel_result whole = module->run(name, inputs, sizes), single = module->run(name, inputs, sizes, 1);
+    expect_near(whole, expected, tolerance, where);
+    if (expected.error)
+      continue;
+    for (size_t i = 0; i < whole.outputs.size(); ++i)
+      EXPECT_EQ(whole.outputs[i].bytes, single.outputs[i].bytes) << where << ": items depend on each other";
+  }
+}
+
 void check_kernel(const std::string &text, const std::string &name, const std::vector<std::vector<int64_t>> &shapes,
                   double tolerance) {
-  for (const std::string &target : runnable_targets()) {
-    auto module = kernel_module::compile(text, target);
-    ASSERT_TRUE(module);
-    unsigned seed = 1;
-    for (const std::vector<int64_t> &sizes : shapes) {
-      std::string where = name + " on " + target + " with sizes";
-      for (int64_t size : sizes)
-        where += " " + std::to_string(size);
-      auto inputs = random_inputs(module->func(name), sizes, seed++);
-      kernel_result expected = interpret(module->func(name), inputs, sizes);
-      kernel_result whole = module->run(name, inputs, sizes), single = module->run(name, inputs, sizes, 1);
-      expect_near(whole, expected, tolerance, where);
-      if (expected.error)
-        continue;
-      for (size_t i = 0; i < whole.outputs.size(); ++i)
-        EXPECT_EQ(whole.outputs[i].bytes, single.outputs[i].bytes) << where << ": items depend on each other";
-    }
-  }
+  for (const std::string &target : runnable_targets())
+    check_kernel_on(target, text, name, shapes, tolerance);
 }
 
 } // namespace heddle::conformance

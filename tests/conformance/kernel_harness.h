@@ -82,4 +82,8 @@ void expect_near(const kernel_result &actual, const kernel_result &expected, dou
 void check_kernel(const std::string &text, const std::string &name, const std::vector<std::vector<int64_t>> &shapes,
                   double tolerance = 2e-6);
 
+/// The same for one target.
+void check_kernel_on(const std::string &target, const std::string &text, const std::string &name,
+                     const std::vector<std::vector<int64_t>> &shapes, double tolerance = 2e-6);
+
 } // namespace heddle::conformance

@@ -305,15 +305,18 @@ private:
     for_each(outer, [&] {
       double sum = 0;
       for_each({k}, [&] {
-        double right;
+        double left = elements(0, 1)[0].f, right;
         if (op.getPackedRhs()) {
           const host_tensor &panels = tensor_of(op.getRhs());
-          int64_t width = panels.dims[2];
-          right = panels.get_float(((dims_[n] / width) * panels.dims[1] + dims_[k]) * width + dims_[n] % width);
+          // Pairs of k lie side by side in bf16, and the left side is rounded as well.
+          int64_t width = panels.dims[2], pair = panels.dims.size() == 4 ? 2 : 1;
+          int64_t place = ((dims_[n] / width) * panels.dims[1] + dims_[k] / pair) * width + dims_[n] % width;
+          right = panels.get_float(place * pair + dims_[k] % pair);
+          left = pair == 2 ? round_to_bf16(left) : left;
         } else {
           right = elements(1, 2)[0].f;
         }
-        sum += elements(0, 1)[0].f * right;
+        sum += left * right;
       });
       dims_[k] = 0;
       values arguments = {scalar::of(sum)};

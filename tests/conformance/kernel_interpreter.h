@@ -30,6 +30,9 @@ struct host_tensor {
   void set_int(int64_t i, int64_t value);
 };
 
+/// |value| rounded to bf16, to nearest even.
+double round_to_bf16(double value);
+
 struct kernel_error {
   int32_t code;
   int64_t value;

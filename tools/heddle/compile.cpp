@@ -21,6 +21,8 @@ public:
     options.list("--shape", shapes, "NAME=1x128", "fix the shape of an input; may be repeated");
     options.text("--bucket", bucket, "SIZE,...",
                  "also compile for just these lengths, as in 32,64 or sequence=32,64; others run as well");
+    options.text("--precision", precision, "f32|bf16",
+                 "of the weights of matrix products; bf16 halves them, for targets with avx512bf16; default: f32");
     options.flag("--no-fusion", noFusion, "leave the model's operators as they are written, for comparison");
     options.text("--compile-to", phase, "PHASE", "stop after import, fusion, outlining, tiling, codegen ...");
     options.text("--dump-phases-to", dumpFolder, "FOLDER", "write the IR after each phase");
@@ -43,6 +45,7 @@ public:
     request.shapes = shapePointers.data();
     request.shape_count = shapePointers.size();
     request.bucket = orNull(bucket);
+    request.precision = orNull(precision);
     request.compile_to = orNull(phase);
     request.dump_phases_to = orNull(dumpFolder);
     request.report_path = orNull(report);
@@ -53,7 +56,7 @@ public:
   }
 
 private:
-  std::string model, output, targets, bucket, phase, dumpFolder, report;
+  std::string model, output, targets, bucket, precision, phase, dumpFolder, report;
   std::vector<std::string> shapes;
   unsigned threads = 0;
   bool noFusion = false;

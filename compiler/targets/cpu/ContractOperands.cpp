@@ -15,11 +15,18 @@ Value ContractOperands::lhsRow(Value row) {
   if (plan.contract.copyLhs) {
     // Behind the panels, if those are in scratch too.
     int64_t panelRows = plan.contract.packedRhs ? 0 : kLanes * plan.contract.columnVectors;
+    if (plan.contract.pairs)
+      return emitter.mul(emitter.sub(row, rowBegin), emitter.floorDiv(packer.paddedDepth(), 2));
     return emitter.mul(emitter.add(emitter.sub(row, rowBegin), emitter.index(panelRows)), packer.paddedDepth());
   }
   loops[m] = row;
   loops[k] = Value();
   return emitter.address(plan.getInput(0), loops);
+}
+
+Value ContractOperands::getNumSteps() {
+  AffineExpr depth = plan.nest.bounds[k].toExpr(plan.space);
+  return emitter.size(plan.contract.pairs ? depth.ceilDiv(2) : depth);
 }
 
 Value ContractOperands::lhsStep() {
@@ -69,8 +76,8 @@ Value ContractOperands::column(int64_t j) {
 Value ContractOperands::rhsPanel(int64_t j) {
   if (!plan.contract.packedRhs)
     return emitter.mul(emitter.mul(emitter.index(j), packer.paddedDepth()), emitter.index(kLanes));
-  // Panels hold 16 columns, so column * depth is where the panel of a multiple of 16 starts.
-  return emitter.mul(column(j), emitter.bound(k));
+  Value panel = emitter.add(firstPanel, emitter.mul(panelStep, emitter.index(j)));
+  return emitter.mul(emitter.mul(panel, emitter.index(getStepElements())), getNumSteps());
 }
 
 Value ContractOperands::nextRhsPanel(int64_t j) {
@@ -78,7 +85,7 @@ Value ContractOperands::nextRhsPanel(int64_t j) {
   Value panels = emitter.size(plan.nest.bounds[n].toExpr(plan.space).ceilDiv(kLanes));
   Value next = emitter.add(firstPanel, emitter.add(emitter.mul(panelStep, emitter.index(j)), emitter.index(1)));
   next = emitter.min(next, emitter.sub(panels, emitter.index(1)));
-  return emitter.mul(emitter.mul(next, emitter.index(kLanes)), emitter.bound(k));
+  return emitter.mul(emitter.mul(next, emitter.index(getStepElements())), getNumSteps());
 }
 
 //===--- Copies -------------------------------------------------------------===//
@@ -87,7 +94,9 @@ void ContractOperands::prepare(Value firstRow, Value rowEnd) {
   rowBegin = firstRow;
   if (!plan.contract.packedRhs)
     emitter.forLoop(emitter.index(0), numPanels, 1, [&](Value panel) { packPanel(panel); });
-  if (plan.contract.copyLhs)
+  if (plan.contract.pairs)
+    copyPairs(rowEnd);
+  else if (plan.contract.copyLhs)
     copyLhs(rowEnd);
 }
 
@@ -100,6 +109,25 @@ void ContractOperands::copyLhs(Value rowEnd) {
       Value values = emitter.broadcast(emitter.load(plan.bindings[0], plan.getInput(0), loops, lanes), kLanes);
       // Rows are padded to whole vectors, so no mask is needed here.
       emitter.b.create<vector::StoreOp>(emitter.loc, values, emitter.scratch, emitter.add(target, i));
+    });
+  });
+}
+
+void ContractOperands::copyPairs(Value rowEnd) {
+  OpBuilder &b = emitter.b;
+  auto narrow = VectorType::get({kLanes}, b.getBF16Type()), words = VectorType::get({kLanes / 2}, b.getF32Type());
+  emitter.forLoop(rowBegin, rowEnd, 1, [&](Value row) {
+    Value target = lhsRow(row);
+    loops[m] = row;
+    emitter.forVectors(k, emitter.index(0), emitter.bound(k), [&](Value i, const Lanes &lanes) {
+      loops[k] = i;
+      // Behind the row's end are zeros, which multiply the zeros that pad the weights.
+      Value values = emitter.broadcast(emitter.load(plan.bindings[0], plan.getInput(0), loops, lanes), kLanes);
+      if (lanes.mask)
+        values = b.create<arith::SelectOp>(emitter.loc, lanes.mask, values, emitter.zero(values.getType()));
+      Value rounded = b.create<arith::TruncFOp>(emitter.loc, narrow, values);
+      Value pairs = b.create<vector::BitCastOp>(emitter.loc, words, rounded);
+      b.create<vector::StoreOp>(emitter.loc, pairs, emitter.scratch, emitter.add(target, emitter.floorDiv(i, 2)));
     });
   });
 }

@@ -32,11 +32,15 @@ public:
   /// Copies to scratch what has to be copied: rows |rowBegin| to |rowEnd|, the group's panels of an activation.
   void prepare(mlir::Value rowBegin, mlir::Value rowEnd);
 
-  /// Element number of (row, k = 0) of the left side; k steps by lhsStep().
+  /// Steps of the loop over k, and elements of a panel that each reads.
+  mlir::Value getNumSteps();
+  int64_t getStepElements() const { return plan.contract.pairs ? 2 * kLanes : kLanes; }
+
+  /// Element number of (row, k = 0) of the left side; k steps by lhsStep(). A pair of bf16 is one f32 of scratch.
   mlir::Value lhsRow(mlir::Value row);
   mlir::Value lhsStep();
   mlir::Value lhsMemory() { return plan.contract.copyLhs ? emitter.scratch : emitter.getBinding(plan.bindings[0]); }
-  /// Element number of (k = 0, first column) of panel |j| of the group; k steps by 16.
+  /// Element number of (k = 0, first column) of panel |j| of the group; k steps by getStepElements().
   mlir::Value rhsPanel(int64_t j);
   /// The same of the group that comes next, or of this one if it is the last. Weights only.
   mlir::Value nextRhsPanel(int64_t j);
@@ -44,6 +48,7 @@ public:
 
 private:
   void copyLhs(mlir::Value rowEnd);
+  void copyPairs(mlir::Value rowEnd);
   void packPanel(mlir::Value panel);
 
   KernelEmitter &emitter;

@@ -10,6 +10,7 @@
 #include "compiler/targets/cpu/RowTiles.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -56,7 +57,7 @@ private:
 
   /// Where a tile fetches what the next item reads, so that memory is busy while this item's rows multiply.
   struct Prefetch {
-    Value share;           // sixteenths of each panel that a tile fetches: elements per step of k
+    Value share;           // elements of each panel that a tile fetches per step of k
     SmallVector<Value> to; // element numbers
   };
 
@@ -105,10 +106,11 @@ private:
     });
   }
 
-  /// Shares of a sixteenth, so that each is a whole number of elements per step of k. All tiles together fetch the
-  /// whole of each panel, or a bit more. Items of too few rows have a share of nothing: the same line again and again.
+  /// Shares of a step's elements, so that each is a whole number of elements per step of k. All tiles together fetch
+  /// the whole of each panel, or a bit more. Items of too few rows have a share of nothing: the same line again and
+  /// again.
   Value emitPrefetchShare() {
-    Value rows = emitter.sub(rowEnd, rowBegin), lanes = emitter.index(kLanes);
+    Value rows = emitter.sub(rowEnd, rowBegin), lanes = emitter.index(operands.getStepElements());
     Value tiles = b.create<arith::CeilDivUIOp>(loc, rows, emitter.index(plan.contract.rowTile));
     Value share = b.create<arith::CeilDivUIOp>(loc, lanes, b.create<arith::MaxUIOp>(loc, tiles, emitter.index(1)));
     Value isLow = emitter.less(rows, emitter.index(plan.contract.prefetchRows));
@@ -120,10 +122,10 @@ private:
     int64_t height = plan.contract.rowTile;
     Value rows = emitter.add(emitter.sub(tile.row, rowBegin), emitter.index(height - 1));
     Value done = emitter.mul(emitter.floorDiv(rows, height), share);
-    Value first = emitter.min(done, emitter.sub(emitter.index(kLanes), share));
+    Value first = emitter.min(done, emitter.sub(emitter.index(operands.getStepElements()), share));
     Prefetch prefetch{share, {}};
     for (int64_t j = 0; j < tile.panels; ++j)
-      prefetch.to.push_back(emitter.add(operands.nextRhsPanel(j), emitter.mul(first, emitter.bound(k))));
+      prefetch.to.push_back(emitter.add(operands.nextRhsPanel(j), emitter.mul(first, operands.getNumSteps())));
     return prefetch;
   }
 
@@ -135,12 +137,13 @@ private:
       lhsRows.push_back(operands.lhsRow(emitter.add(tile.row, emitter.index(r))));
     for (int64_t j = 0; j < tile.panels; ++j)
       panels.push_back(operands.rhsPanel(tile.firstPanel + j));
-    auto type = VectorType::get({kLanes}, b.getF32Type());
+    auto type = VectorType::get({kLanes}, b.getF32Type()), pairs = VectorType::get({2 * kLanes}, b.getBF16Type());
     Value lhs = operands.lhsMemory(), rhs = operands.rhsMemory(), lhsStep = operands.lhsStep();
     SmallVector<Value> zeros(tile.rows * tile.panels, emitter.zero(type));
     SmallVector<Value> sums =
-        emitter.forLoop(emitter.index(0), emitter.bound(k), 1, zeros, [&](Value i, ValueRange current) {
-          Value rhsOffset = emitter.mul(i, emitter.index(kLanes)), lhsOffset = emitter.mul(i, lhsStep);
+        emitter.forLoop(emitter.index(0), operands.getNumSteps(), 1, zeros, [&](Value i, ValueRange current) {
+          Value rhsOffset = emitter.mul(i, emitter.index(operands.getStepElements())),
+                lhsOffset = emitter.mul(i, lhsStep);
           for (Value to : prefetch.to)
             b.create<memref::PrefetchOp>(loc, rhs, ValueRange{emitter.add(to, emitter.mul(i, prefetch.share))},
                                          /*isWrite=*/false, /*localityHint=*/3, /*isDataCache=*/true);
@@ -148,10 +151,12 @@ private:
               tile, current,
               [&](int64_t r) -> Value {
                 Value element = b.create<memref::LoadOp>(loc, lhs, emitter.add(lhsRows[r], lhsOffset));
-                return b.create<vector::BroadcastOp>(loc, type, element);
+                Value spread = b.create<vector::BroadcastOp>(loc, type, element);
+                return plan.contract.pairs ? b.create<vector::BitCastOp>(loc, pairs, spread).getResult() : spread;
               },
               [&](int64_t j) -> Value {
-                return b.create<vector::LoadOp>(loc, type, rhs, emitter.add(panels[j], rhsOffset));
+                VectorType read = plan.contract.pairs ? pairs : type;
+                return b.create<vector::LoadOp>(loc, read, rhs, emitter.add(panels[j], rhsOffset));
               });
         });
     finishTile(tile, sums);
@@ -168,12 +173,19 @@ private:
       Value passing = keepsRows ? right(i) : left(i);
       for (auto [j, other] : llvm::enumerate(kept)) {
         int64_t sum = keepsRows ? j * tile.panels + i : i * tile.panels + j;
-        // vector.fma would leave it to LLVM whether to round once; math.fma always does.
-        next[sum] = keepsRows ? b.create<math::FmaOp>(loc, other, passing, sums[sum])
-                              : b.create<math::FmaOp>(loc, passing, other, sums[sum]);
+        next[sum] = emitProduct(keepsRows ? other : passing, keepsRows ? passing : other, sums[sum]);
       }
     }
     return next;
+  }
+
+  Value emitProduct(Value left, Value right, Value sum) {
+    // vector.fma would leave it to LLVM whether to round once; math.fma always does.
+    if (!plan.contract.pairs)
+      return b.create<math::FmaOp>(loc, left, right, sum);
+    // There is no op for it, and LLVM finds it in no other form.
+    auto intrinsic = b.getStringAttr("llvm.x86.avx512bf16.dpbf16ps.512");
+    return b.create<LLVM::CallIntrinsicOp>(loc, sum.getType(), intrinsic, ValueRange{sum, left, right}).getResult(0);
   }
 
   /// Masks where the last columns may be missing; on CPUs whose masked stores are slow, only there.

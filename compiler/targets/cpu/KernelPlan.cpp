@@ -333,8 +333,10 @@ void KernelPlan::planTopK() {
 
 LogicalResult KernelPlan::planContract() {
   auto op = cast<kernel::ContractOp>(root);
+  contract.packedRhs = op.getPackedRhs().has_value();
+  contract.pairs = contract.packedRhs && getElementTypeOrSelf(op.getRhs().getType()).isBF16();
   for (Type type : {op.getLhs().getType(), op.getRhs().getType()})
-    if (!getElementTypeOrSelf(type).isF32())
+    if (!getElementTypeOrSelf(type).isF32() && !(contract.pairs && type == op.getRhs().getType()))
       return op.emitOpError() << "expects f32 factors on this target, got " << getElementTypeOrSelf(type);
 
   // Batch loops merge into the rows where the right side doesn't mind: one long row loop has one row tail. n and k
@@ -355,7 +357,6 @@ LogicalResult KernelPlan::planContract() {
   isReduction.assign(numLoops, false);
   unsigned m = numLoops - 3, n = numLoops - 2, k = numLoops - 1;
   contract.panelLoops[0] = m, contract.panelLoops[1] = n, contract.panelLoops[2] = k;
-  contract.packedRhs = op.getPackedRhs().has_value();
   contract.rowTile = config.getInteger(config::kRowTile);
   contract.columnVectors = config.getInteger(config::kColumnVectors);
   contract.rowsPerItem = config.getInteger(config::kRowsPerItem);
@@ -364,7 +365,7 @@ LogicalResult KernelPlan::planContract() {
     contract.fewRowVectors = config.getInteger(config::kFewRowVectors);
     contract.prefetchRows = config.getInteger(config::kPrefetchRows);
   }
-  contract.copyLhs = nest.accesses[0].isIrregularIn(k);
+  contract.copyLhs = contract.pairs || nest.accesses[0].isIrregularIn(k);
   vectorLoop = n;
   planContractItems();
   return success();
@@ -395,7 +396,8 @@ void KernelPlan::planContractItems() {
   if (!contract.packedRhs)
     items.scratchBytes = depthBlocks * (columns * kFloatBytes);
   if (contract.copyLhs)
-    items.scratchBytes = items.scratchBytes + depthBlocks * (contract.rowsPerItem * kFloatBytes);
+    items.scratchBytes =
+        items.scratchBytes + depthBlocks * (contract.rowsPerItem * (contract.pairs ? kFloatBytes / 2 : kFloatBytes));
 }
 
 } // namespace heddle::cpu

@@ -43,6 +43,8 @@ struct ItemSpace {
 /// How a contraction's operands are read and its tiles are cut.
 struct ContractPlan {
   bool packedRhs = false;
+  /// Weights are bf16, two of k side by side; the left side is rounded to pairs as it is copied.
+  bool pairs = false;
   unsigned panelLoops[3] = {}; // loop numbers of m, n, k after merging
   int64_t rowTile = 0, columnVectors = 0, rowsPerItem = 0;
   /// Products of up to |fewRows| rows with a packed right side: their items take |fewRowVectors| panels.

@@ -26,6 +26,14 @@ public:
     }
     const auto &cpuTarget = static_cast<const CpuTarget &>(**parsed);
     for (auto func : getOperation().getOps<kernel::FuncOp>()) {
+      // An instruction that the CPU lacks would end LLVM, and so the process.
+      Operation *root = func.getRoot();
+      auto contract = dyn_cast<kernel::ContractOp>(root);
+      if (contract && getElementTypeOrSelf(contract.getRhs().getType()).isBF16() &&
+          !cpuTarget.hasFeature("avx512bf16")) {
+        contract.emitOpError() << "expects a target with avx512bf16 for weights of bf16, got " << cpuTarget.getName();
+        return signalPassFailure();
+      }
       func->setAttr(kernel::kConfigAttrName, selectConfig(func, cpuTarget));
       ++numConfigs;
     }

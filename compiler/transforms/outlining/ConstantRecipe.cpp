@@ -40,6 +40,14 @@ void ConstantRecipe::pack(int64_t panel) {
   type = type.clone({panels, rows, panel});
 }
 
+void ConstantRecipe::packPairs(int64_t panel) {
+  Builder b(type.getContext());
+  steps.push_back(makeStep(type.getContext(), "pack",
+                           {{"panel", b.getI64IntegerAttr(panel)}, {"pairs_of", TypeAttr::get(b.getBF16Type())}}));
+  int64_t pairs = llvm::divideCeil(type.getDimSize(0), 2), panels = llvm::divideCeil(type.getDimSize(1), panel);
+  type = RankedTensorType::get({panels, pairs, panel, 2}, b.getBF16Type());
+}
+
 static std::optional<ConstantRecipe> sliceRecipe(nn::SliceOp op) {
   std::optional<ConstantRecipe> recipe = findConstantRecipe(op.getData());
   auto type = dyn_cast<RankedTensorType>(op.getOutput().getType());

@@ -28,6 +28,8 @@ struct ConstantRecipe {
   void transpose(llvm::ArrayRef<int64_t> permutation);
   /// K x N to panels of |panel| columns; the last step.
   void pack(int64_t panel);
+  /// The same in bf16, with the elements of two neighbouring k side by side.
+  void packPairs(int64_t panel);
 };
 
 /// How |value| is made: a constant, or constants transposed, concatenated along one axis, and cut at fixed places.

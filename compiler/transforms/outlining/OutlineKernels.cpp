@@ -59,6 +59,8 @@ static StringRef findObstacle(Operation *op, const ShapeAnalysis &analysis) {
 
 namespace {
 struct OutlineKernelsPass : public nn::impl::OutlineKernelsPassBase<OutlineKernelsPass> {
+  using OutlineKernelsPassBase::OutlineKernelsPassBase;
+
   void runOnOperation() override {
     ModuleOp module = getOperation();
     auto functions = llvm::to_vector(module.getOps<func::FuncOp>());
@@ -84,7 +86,7 @@ struct OutlineKernelsPass : public nn::impl::OutlineKernelsPassBase<OutlineKerne
     if (!hasAll)
       return failure();
     OutlinePlan plan(func, *analysis);
-    Outliner(func, *analysis, plan, getOperation(), library).run();
+    Outliner(func, *analysis, plan, getOperation(), library, bf16Weights).run();
     func.erase();
     return success();
   }

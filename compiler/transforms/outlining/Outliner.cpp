@@ -14,9 +14,9 @@ using namespace heddle;
 static Type elementTypeOf(Value value) { return cast<RankedTensorType>(value.getType()).getElementType(); }
 
 Outliner::Outliner(func::FuncOp func, ShapeAnalysis &analysis, OutlinePlan &plan, ModuleOp module,
-                   ProgramLibrary &library)
+                   ProgramLibrary &library, bool narrowsWeights)
     : func(func), analysis(analysis), plan(plan), module(module), symbols(func.getContext()), library(library),
-      builder(func.getContext()) {}
+      narrowsWeights(narrowsWeights), builder(func.getContext()) {}
 
 //===----------------------------------------------------------------------===//
 // The walk
@@ -304,7 +304,10 @@ std::optional<Outliner::PackedConstant> Outliner::getPackedConstant(Value value,
   if (transposed)
     recipe->transpose({1, 0});
   int64_t columns = recipe->type.getDimSize(1);
-  recipe->pack(kPanel);
+  if (narrowsWeights)
+    recipe->packPairs(kPanel);
+  else
+    recipe->pack(kPanel);
   return PackedConstant{constantBuffer(*recipe), recipe->type, columns};
 }
 

@@ -39,8 +39,9 @@ struct ProgramLibrary {
 
 class Outliner {
 public:
+  /// |narrowsWeights|: constant right sides of contractions are stored as bf16.
   Outliner(mlir::func::FuncOp func, ShapeAnalysis &analysis, OutlinePlan &plan, mlir::ModuleOp module,
-           ProgramLibrary &library);
+           ProgramLibrary &library, bool narrowsWeights);
 
   /// Writes the rt.func and its kernels. Every op must have a role.
   void run();
@@ -143,6 +144,7 @@ private:
   mlir::ModuleOp module;
   ShapeSymbols symbols;
   ProgramLibrary &library;
+  bool narrowsWeights;
   rt::FuncOp entry;
   mlir::OpBuilder builder;
   std::optional<ShapeFuncBuilder> shapeFunc;

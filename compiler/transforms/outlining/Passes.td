@@ -35,6 +35,9 @@ def OutlineKernelsPass : Pass<"nn-outline-kernels", "::mlir::ModuleOp"> {
     Output IR: rt.func, rt.constant and kernel.func; no op of nn is left.
     Every op without a kernel is an error that names its node; all such ops are reported before anything is changed.
   }];
+  let options = [
+    Option<"bf16Weights", "bf16-weights", "bool", /*default=*/"false",
+           "Store the constant right sides of f32 matrix products as bf16, for targets that multiply them">];
   let statistics = [
     Statistic<"numKernels", "num-kernels", "Different kernels made">,
     Statistic<"numDispatches", "num-dispatches", "Dispatches of kernels">

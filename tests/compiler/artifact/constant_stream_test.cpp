@@ -95,6 +95,22 @@ INSTANTIATE_TEST_SUITE_P(Sizes, PackTest,
                          ::testing::Combine(::testing::Values(1, 7, 64), ::testing::Values(1, 15, 16, 17, 100),
                                             ::testing::Bool()));
 
+/// 3 x 17 floats, of which bf16 keeps 8 bits: pairs of k side by side, to even between two, zeros beyond.
+TEST_F(ConstantStreamTest, PairsAreRoundedToBf16) {
+  // 1 + 2^-8 lies between two and goes down to the even one, 1 + 3 * 2^-8 up; a NaN of low bits stays one.
+  ASSERT_TRUE(stream("source = dense<[[1.00390625, 0x7F800001], [1.01171875, -2.5], [3.0, 0xFF800000]]> : "
+                     "tensor<3x2xf32>, source_type = tensor<3x2xf32>, recipe = [{kind = \"pack\", panel = 2 : i64, "
+                     "pairs_of = bf16}]} : tensor<1x2x2x2xbf16>"))
+      << text;
+  const uint16_t expected[] = {0x3f80, 0x3f82, 0x7fc0, 0xc020, 0x4040, 0, 0xff80, 0};
+  ASSERT_EQ(result.size(), sizeof(expected));
+  for (size_t i = 0; i < std::size(expected); ++i)
+    EXPECT_EQ(static_cast<uint16_t>(element(i)), expected[i]) << i;
+  EXPECT_FALSE(stream(numbers(6) + ", source_type = tensor<3x2xi16>, recipe = [{kind = \"pack\", panel = 2 : i64, "
+                                   "pairs_of = bf16}]} : tensor<1x2x2x2xbf16>"));
+  EXPECT_NE(text.find("expects pairs of bf16 from f32"), std::string::npos) << text;
+}
+
 /// Three sources of K x N numbers beside each other: as it is, transposed, and a range of its columns.
 TEST_F(ConstantStreamTest, PartsOfOtherSourcesFollowEachOther) {
   const std::string file = numbers(200);

@@ -269,3 +269,16 @@ kernel.func @parts_before_the_sum(%q: tensor<2x3x8xf32>, %k: tensor<500x3x8xf32>
   } : tensor<2x3x2x6xf32>
   kernel.return %s : tensor<2x3x2x6xf32>
 }
+
+// -----
+
+kernel.func @pairs(%x: tensor<4x6xf32>, %w: tensor<1x6x16xbf16>) -> tensor<4x16xf32> {
+  // expected-error @+1 {{expects a packed rhs of bf16 to have the shape panels x k / 2 x columns x 2, got 'tensor<1x6x16xbf16>'}}
+  %y = kernel.contract bounds(affine_map<() -> (4, 16, 6)>) ins(%x, %w : tensor<4x6xf32>, tensor<1x6x16xbf16>)
+      attributes {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (0, 0, 0)>,
+                                   affine_map<(m, n, k) -> (m, n)>], packed_rhs = 16 : i64} epilogue {
+  ^bb0(%acc: f32):
+    kernel.yield %acc : f32
+  } : tensor<4x16xf32>
+  kernel.return %y : tensor<4x16xf32>
+}
