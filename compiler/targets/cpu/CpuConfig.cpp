@@ -51,18 +51,29 @@ ContractTile selectWideTile(std::optional<int64_t> columns, std::optional<int64_
   return panels == 1 ? ContractTile{8, 1} : ContractTile{8, 2};
 }
 
+/// Rows of an item. About 256: with one group of panels a few hundred microseconds at most, and enough rows to pay for
+/// packing an activation (1/256 of the work). Fewer where weights have so few groups that threads would find nothing to
+/// share, down to 64, which read a group from the L2 cache 1/16 as often as they multiply. A multiple of the tile, so
+/// that only a kernel's last rows are a tail.
+int64_t selectItemRows(kernel::ContractOp op, std::optional<int64_t> columns, ContractTile tile) {
+  constexpr int64_t kMostRows = 256, kLeastRows = 64, kItems = 16;
+  int64_t rows = kMostRows;
+  if (op.getPackedRhs() && columns)
+    for (int64_t groups = llvm::divideCeil(*columns, kLanes * tile.vectors);
+         rows > kLeastRows && groups * (kMostRows / rows) < kItems;)
+      rows /= 2;
+  return rows / tile.rows * tile.rows;
+}
+
 SmallVector<std::pair<StringRef, int64_t>> selectContract(kernel::ContractOp op, const CpuTarget &target) {
   bool isWide = target.hasFeature("avx512f");
   AffineMap bounds = op.getBounds();
   std::optional<int64_t> columns = getConstant(bounds.getResult(bounds.getNumResults() - 2));
   std::optional<int64_t> depth = getConstant(bounds.getResult(bounds.getNumResults() - 1));
   ContractTile tile = isWide ? selectWideTile(columns, depth) : ContractTile{6, 1};
-  // An item of about 256 rows: with one group of panels a few hundred microseconds at most, and enough rows to pay for
-  // packing an activation (1/256 of the work). A multiple of the tile, so that only a kernel's last rows are a tail.
-  constexpr int64_t kItemRows = 256;
   return {{config::kRowTile, tile.rows},
           {config::kColumnVectors, tile.vectors},
-          {config::kRowsPerItem, kItemRows / tile.rows * tile.rows},
+          {config::kRowsPerItem, selectItemRows(op, columns, tile)},
           // Few rows alone leave multipliers waiting: on AVX2 1, 2 and 3 rows run at 25, 48 and 72 % of peak, on
           // AVX-512 one row by three panels at 50. So a tail of up to half a tile shares the rows of one whole tile.
           {config::kSplitRowTail, 1},

@@ -3,8 +3,8 @@
 //
 // RUN: heddle-opt %s --cpu-select-lowering-config=target=cpu:znver4 --cpu-convert-kernel-to-vector --canonicalize --cse | FileCheck %s
 
-// 256 rows of 33 elements, as 24 words each.
-// CHECK-DAG: #[[SCRATCH:.*]] = affine_map<()[s0] -> (24576)>
+// 64 rows of 33 elements, as 24 words each: one group of panels alone is shared out by rows.
+// CHECK-DAG: #[[SCRATCH:.*]] = affine_map<()[s0] -> (6144)>
 // CHECK-LABEL: func.func @multiplies_pairs
 // CHECK-SAME: cpu.scratch = #[[SCRATCH]]
 // CHECK-DAG: %[[STEPS:.*]] = arith.constant 17 : index

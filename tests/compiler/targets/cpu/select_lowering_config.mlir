@@ -13,7 +13,7 @@
 // AVX2-SAME: branch_masks = 1 : i64, column_vectors = 1 : i64, few_row_vectors = 4 : i64, few_rows = 2 : i64
 // AVX2-SAME: prefetch_rows = 1 : i64, row_tile = 6 : i64, rows_per_item = 252 : i64, split_row_tail = 1 : i64
 // AVX512-SAME: branch_masks = 0 : i64, column_vectors = 3 : i64, few_row_vectors = 0 : i64, few_rows = 0 : i64
-// AVX512-SAME: prefetch_rows = 11 : i64, row_tile = 8 : i64, rows_per_item = 256 : i64, split_row_tail = 1 : i64
+// AVX512-SAME: prefetch_rows = 11 : i64, row_tile = 8 : i64, rows_per_item = 128 : i64, split_row_tail = 1 : i64
 kernel.func @takes_three_panels_where_they_divide_the_columns(
     %x: tensor<?x64xf32> {kernel.dims = array<i64: 0>}, %w: tensor<24x64x16xf32>, %m: index)
     -> (tensor<?x384xf32> {kernel.dims = array<i64: 0>}) {
@@ -26,10 +26,12 @@ kernel.func @takes_three_panels_where_they_divide_the_columns(
   kernel.return %r : tensor<?x384xf32>
 }
 
+// With few panels threads share rows instead.
 // CHECK-LABEL: kernel.func @takes_four_panels_else
 // AVX2-SAME: column_vectors = 1 : i64
+// AVX2-SAME: rows_per_item = 60 : i64
 // AVX512-SAME: column_vectors = 4 : i64
-// AVX512-SAME: row_tile = 4 : i64
+// AVX512-SAME: row_tile = 4 : i64, rows_per_item = 64 : i64
 kernel.func @takes_four_panels_else(
     %x: tensor<?x64xf32> {kernel.dims = array<i64: 0>}, %w: tensor<4x64x16xf32>, %m: index)
     -> (tensor<?x64xf32> {kernel.dims = array<i64: 0>}) {
