@@ -21,9 +21,14 @@ import tempfile
 
 import fixtures
 
-# What cases may call besides `heddle`: Python with NumPy, and the C API's driver.
+# What cases may call besides `heddle`: Python with NumPy, the C API's driver, and a command as a user who isn't above
+# permissions, as root is.
 PRELUDE = f"""python() {{ "{sys.executable}" -B "$@"; }}
 c_api() {{ python "{pathlib.Path(__file__).with_name("c_api.py")}" "$@"; }}
+as_user() {{
+  [ "$(id -u)" != 0 ] || local drop="setpriv --bounding-set=-dac_override,-dac_read_search"
+  $drop bash -c "$(declare -f python c_api); \\"\\$@\\"" _ "$@"
+}}
 """
 
 

@@ -245,7 +245,7 @@ FailureOr<Attribute> TensorReader::readExternal(const TensorProto &tensor, Ranke
   std::string where = what.str() + ": external data '" + location + "'";
   FailureOr<ExternalFile> found = externalFiles.get(location, [&](const llvm::Twine &reason) {
     return fail(ErrorCode::H0516, where + " refused: " + reason,
-                "keep the file itself, not a link to it, in the model's folder or below");
+                "keep the file itself, readable and not a link, in the model's folder or below");
   });
   if (failed(found))
     return failure();
