@@ -9,18 +9,23 @@ import heddle
 
 text = ctypes.c_char_p
 
+# HEDDLE_COMPILER_API_VERSION of the header that is mirrored here.
+API_VERSION = 4
+
 
 class Options(ctypes.Structure):
     _fields_ = [("model_path", text), ("output_path", text), ("targets", text), ("shapes", ctypes.POINTER(text)),
-                ("shape_count", ctypes.c_size_t), ("compile_to", text), ("dump_phases_to", text),
-                ("report_path", text), ("thread_count", ctypes.c_uint), ("progress", ctypes.c_void_p),
-                ("progress_user", ctypes.c_void_p)]
+                ("shape_count", ctypes.c_size_t), ("bucket", text), ("precision", text), ("compile_to", text),
+                ("dump_phases_to", text), ("report_path", text), ("thread_count", ctypes.c_uint),
+                ("no_fusion", ctypes.c_int), ("progress", ctypes.c_void_p), ("progress_user", ctypes.c_void_p)]
 
 
 def load_library():
     """The library with the types of the functions used here."""
     library = ctypes.CDLL(str(heddle.BUILD / "lib/libheddle-compiler.so"))
     pointer = ctypes.POINTER(ctypes.c_void_p)
+    if library.heddle_compiler_api_version() != API_VERSION:
+        raise AssertionError("heddle_compiler.h has changed: change its mirror in this file")
     library.heddle_compiler_compile.restype = ctypes.c_int
     library.heddle_compiler_compile.argtypes = [ctypes.POINTER(Options), pointer, pointer]
     library.heddle_compiler_free.restype = None
