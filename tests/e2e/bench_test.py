@@ -12,6 +12,8 @@ import tempfile
 import unittest
 import unittest.mock
 
+import numpy as np
+
 import command
 import models
 
@@ -122,6 +124,18 @@ class BenchTest(unittest.TestCase):
         self.assertEqual(row["engines"]["heddle"]["percent_of_peak"], 100)
         alone = report.complete(row_of(heddle=100, iree=-50), machine)
         self.assertEqual((alone["best_other"], alone["ratio_min"]), (None, None))
+
+    def test_the_majority_says_what_is_right(self):
+        right, wrong = np.array([1.0, 2.0]), np.array([1.0, 2.5])
+        outputs = {"heddle": right, "onnxruntime": wrong, "openvino": right + 1e-7, "iree": np.array([np.nan, 2.0]),
+                   "torch": right[:1]}
+        apart = rounds.differences(outputs)
+        self.assertEqual({name for name in outputs if rounds.agrees(apart[name])}, {"heddle", "openvino"})
+        self.assertEqual(apart["openvino"], 0)
+        self.assertAlmostEqual(apart["onnxruntime"], 0.25, 5)
+        self.assertEqual((apart["iree"], apart["torch"]), (None, None))
+        # Heddle is no witness of its own case: two that differ leave the other one right.
+        self.assertEqual(rounds.differences({"heddle": right, "onnxruntime": wrong})["onnxruntime"], 0)
 
     def test_an_engine_that_dies_costs_only_its_own_times(self):
         names = ["heddle", "onnxruntime"]

@@ -62,7 +62,7 @@ def markdown(report):
     lines = [f"Minimum / median in milliseconds (share of the measured peak). {machine_line(report['machine'])}.", "",
              "| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
     for row in report["rows"]:
-        apart = [result["max_relative_difference"] for result in row["engines"].values() if "min_us" in result]
+        apart = [result["max_relative_difference"] for result in row["engines"].values() if result.get("agrees")]
         cells = [row["task"], *(cell(name, row) for name in engines), row["best_other"] or "", ratio(row["ratio_min"]),
                  ratio(row["ratio_median"]), f"{max(apart):.0e}" if apart else ""]
         lines.append("| " + " | ".join(cells) + " |")

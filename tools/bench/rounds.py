@@ -66,17 +66,24 @@ class Worker:
         self.process.wait()
 
 
-def differences(workers):
-    """max|a-b| / max|b| of each output, b the first one that isn't Heddle's, or the only one."""
-    others = [name for name in workers if not name.startswith("heddle")]
-    reference = workers[(others or list(workers))[0]].output()
-    scale = np.abs(reference).max() or 1.0
-    result = {}
-    for name, worker in workers.items():
-        output = worker.output()
-        result[name] = (float(np.abs(output - reference).max() / scale) if output.shape == reference.shape
-                        else float("inf"))
-    return result
+def distance(output, reference):
+    """max|a-b| / max|b|, or None where shapes differ or either has a number that isn't finite."""
+    if output.shape != reference.shape:
+        return None
+    apart = np.abs(output - reference).max() / (np.abs(reference).max() or 1.0)
+    return float(apart) if np.isfinite(apart) else None
+
+
+def agrees(apart):
+    return apart is not None and apart <= AGREEMENT
+
+
+def differences(outputs):
+    """Each output's distance from the one that most others agree with; the first of these that isn't Heddle's."""
+    supporters = {name: sum(agrees(distance(other, output)) for other in outputs.values())
+                  for name, output in outputs.items()}
+    reference = max(outputs, key=lambda name: (supporters[name], not name.startswith("heddle")))
+    return {name: distance(output, outputs[reference]) for name, output in outputs.items()}
 
 
 def run(python, names, job, rounds, seconds):
@@ -99,9 +106,9 @@ def run(python, names, job, rounds, seconds):
                 workers.pop(name).close()
     for worker in workers.values():
         worker.close()
-    apart = differences(workers) if workers else {}
+    apart = differences({name: worker.output() for name, worker in workers.items()}) if workers else {}
     for name, worker in workers.items():
         results[name] = {**worker.facts, "runs": len(worker.samples), "min_us": min(worker.samples),
                          "median_us": statistics.median(worker.samples), "samples_us": worker.samples,
-                         "max_relative_difference": apart[name], "agrees": apart[name] <= AGREEMENT}
+                         "max_relative_difference": apart[name], "agrees": agrees(apart[name])}
     return {name: results[name] for name in names}
