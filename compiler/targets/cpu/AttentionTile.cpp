@@ -389,8 +389,11 @@ void AttentionTile::emitProduct(const KeyBlock &block, const Extent &extent) {
                     [&](Value column) { emitColumns(block, extent.low, high, column, 1, maskOf(column)); });
     return;
   }
-  // As few passes over the keys as the registers allow, of equal width: five vectors are three and two.
-  int64_t vectors = llvm::divideCeil(*columns, kLanes), passes = llvm::divideCeil(vectors, shape.columnVectors);
+  // As few passes over the keys as the registers allow, of equal width: five vectors are three and two. A tile of fewer
+  // rows has room for more columns, and needs their accumulators to hide a multiply-add's latency.
+  constexpr int64_t kMostVectors = 4;
+  int64_t room = std::min((shape.rowTile + 1) * shape.columnVectors / (count + 1), kMostVectors);
+  int64_t vectors = llvm::divideCeil(*columns, kLanes), passes = llvm::divideCeil(vectors, room);
   bool isWhole = *columns % kLanes == 0 || shape.copyValue;
   if (isWhole && vectors > 0 && vectors % passes == 0) {
     int64_t each = vectors / passes;

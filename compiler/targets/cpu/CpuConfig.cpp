@@ -96,10 +96,11 @@ SmallVector<std::pair<StringRef, int64_t>> selectContract(kernel::ContractOp op,
 /// product with them.
 SmallVector<std::pair<StringRef, int64_t>> selectAttention(kernel::AttentionOp op, const CpuTarget &target) {
   bool isWide = target.hasFeature("avx512f");
-  // Accumulators as for contractions: 16 + 4 + 1 of 32 registers, 12 + 2 + 1 of 16. On AVX-512 8 x 32 and 6 x 64 are as
-  // fast; 4 divides an item's rows and a group of 64 keys is one tile.
-  return {{config::kRowTile, isWide ? 4 : 6},
-          {config::kColumnVectors, isWide ? 4 : 1},
+  // Accumulators as for contractions: 16 + 2 + 1 of 32 registers, 12 + 2 + 1 of 16. On AVX-512 4 x 64 reads twice as
+  // much of packed keys and values for as many products, which costs two points where a core starts two multiply-adds
+  // per cycle (Zen 5).
+  return {{config::kRowTile, isWide ? 8 : 6},
+          {config::kColumnVectors, isWide ? 2 : 1},
           // Keys are packed once per item, and 128 rows share that: 64 cost one to two points of peak, 256 gain none
           // and halve the items.
           {config::kBlockQ, 128},
