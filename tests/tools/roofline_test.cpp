@@ -3,10 +3,18 @@
 // The roofline: which limit holds for which work, and that measuring gives limits in their order. No test says how fast
 // a machine must be.
 
+#include "tests/runtime/sanitizers.h"
+#include "tools/heddle/error.h"
 #include "tools/heddle/peak_loops.h"
 #include "tools/heddle/roofline.h"
 
 #include <gtest/gtest.h>
+
+#include <fstream>
+#include <new>
+
+#include <sys/resource.h>
+#include <unistd.h>
 
 namespace heddle::cli {
 namespace {
@@ -48,6 +56,42 @@ TEST(Roofline, MeasuresLimitsInTheirOrder) {
     EXPECT_GE(roofline.l1, roofline.l2);
   }
 }
+
+#if !defined(HEDDLE_TEST_SANITIZED)
+/// While it lives, the process gets no more than |bytes| of address space beyond what it has.
+class MemoryLimit {
+public:
+  explicit MemoryLimit(rlim_t bytes) {
+    getrlimit(RLIMIT_AS, &before);
+    rlim_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    rlimit tight = {pages * static_cast<rlim_t>(sysconf(_SC_PAGESIZE)) + bytes, before.rlim_max};
+    setrlimit(RLIMIT_AS, &tight);
+  }
+  ~MemoryLimit() { setrlimit(RLIMIT_AS, &before); }
+
+private:
+  rlimit before;
+};
+
+TEST(Roofline, MemoryThatIsOutIsAnErrorOfTheCommand) {
+  // The data beyond the caches are 48 MiB or more.
+  MemoryLimit limit(16 << 20);
+  EXPECT_THROW(measureRoofline(1), std::bad_alloc);
+}
+
+TEST(Roofline, AThreadThatIsRefusedIsAnErrorOfTheCommand) {
+  // Each of 63 more threads asks for a stack.
+  MemoryLimit limit(16 << 20);
+  try {
+    measureRoofline(64);
+    FAIL() << "expects an error";
+  } catch (const CommandError &error) {
+    EXPECT_NE(error.text.find("H0313"), std::string::npos) << error.text;
+    EXPECT_NE(error.text.find(" of 64 to measure the roofline with"), std::string::npos) << error.text;
+  }
+}
+#endif
 
 TEST(PeakLoops, AreWidestFirstAndCountWhatTheyDo) {
   unsigned bits = 1024;

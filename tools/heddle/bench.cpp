@@ -154,13 +154,14 @@ private:
   }
 
   /// The limits of |threads| threads, measured once; those of a single thread stand beside them in the report.
-  const Roofline &rooflineOf(unsigned threads) {
+  Roofline rooflineOf(unsigned threads) {
+    Roofline found = {};
     for (unsigned count : {1u, threads}) {
-      auto isOfCount = [&](const Roofline &roofline) { return roofline.threads == count; };
-      if (std::none_of(rooflines.begin(), rooflines.end(), isOfCount))
-        rooflines.push_back(measureRoofline(count));
+      auto it = std::find_if(rooflines.begin(), rooflines.end(),
+                             [&](const Roofline &roofline) { return roofline.threads == count; });
+      found = it != rooflines.end() ? *it : rooflines.emplace_back(measureRoofline(count));
     }
-    return rooflines.back();
+    return found;
   }
 
   std::vector<std::string> artifacts, shapes, inputs;

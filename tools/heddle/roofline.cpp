@@ -6,11 +6,13 @@
 #include "tools/heddle/roofline.h"
 
 #include "heddle/heddle.h"
+#include "tools/heddle/error.h"
 #include "tools/heddle/peak_loops.h"
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <new>
@@ -54,6 +56,35 @@ private:
   std::atomic<unsigned> arrived = 0, passed = 0;
 };
 
+/// Calls |run| with 0 to |threads| - 1, each on a thread of its own and 0 on this one. |run| must not throw, and none
+/// of it runs if a thread can't be started: the others would wait for it.
+void runTogether(unsigned threads, const std::function<void(unsigned)> &run) {
+  enum class Gate { Closed, Open, CalledOff };
+  std::atomic<Gate> gate = Gate::Closed;
+  std::vector<std::thread> helpers;
+  helpers.reserve(threads);
+  try {
+    for (unsigned thread = 1; thread < threads; ++thread)
+      helpers.emplace_back([&, thread] {
+        while (gate == Gate::Closed)
+          std::this_thread::yield();
+        if (gate == Gate::Open)
+          run(thread);
+      });
+    gate = Gate::Open;
+    run(0);
+  } catch (const std::exception &) {
+    gate = Gate::CalledOff;
+  }
+  for (std::thread &helper : helpers)
+    helper.join();
+  if (gate == Gate::CalledOff)
+    fail(Exit::Device, "H0313",
+         "the system refused to start thread " + std::to_string(helpers.size() + 2) + " of " + std::to_string(threads) +
+             " to measure the roofline with",
+         {}, "ask for fewer threads");
+}
+
 /// The best window's rate of |threads| threads that call |work| together; |work| takes its thread's number and returns
 /// how much it did.
 double bestRate(unsigned threads, const std::function<double(unsigned)> &work) {
@@ -62,9 +93,11 @@ double bestRate(unsigned threads, const std::function<double(unsigned)> &work) {
     double amount;
   };
   std::vector<std::vector<Window>> windows(threads);
+  for (auto &of : windows)
+    of.reserve(kWindows);
   Barrier barrier(threads);
   std::atomic<bool> isOver = false;
-  auto run = [&](unsigned thread) {
+  runTogether(threads, [&](unsigned thread) {
     Clock::time_point limit = Clock::now() + kBudget;
     for (int i = 0; !isOver; ++i) {
       barrier.pass();
@@ -77,13 +110,7 @@ double bestRate(unsigned threads, const std::function<double(unsigned)> &work) {
         isOver = true;
       barrier.pass();
     }
-  };
-  std::vector<std::thread> helpers;
-  for (unsigned thread = 1; thread < threads; ++thread)
-    helpers.emplace_back(run, thread);
-  run(0);
-  for (std::thread &helper : helpers)
-    helper.join();
+  });
 
   double best = 0;
   for (size_t i = 0; i < windows[0].size(); ++i) {
@@ -115,36 +142,43 @@ double measureFlops(unsigned threads) {
 /// ten times, and address translation would be part of what is measured.
 class Buffer {
 public:
-  explicit Buffer(size_t count) : bytes((count * sizeof(float) + kPage - 1) / kPage * kPage) {
+  explicit Buffer(size_t count) : count(count) {
+    size_t bytes = (count * sizeof(float) + kPage - 1) / kPage * kPage;
     data = static_cast<float *>(::operator new(bytes, std::align_val_t(kPage)));
 #if defined(MADV_HUGEPAGE)
     (void)madvise(data, bytes, MADV_HUGEPAGE);
 #endif
-    // Pages that nobody wrote to would all be one page of zeros.
-    std::fill_n(data, count, 1.0f);
   }
   Buffer(const Buffer &) = delete;
   Buffer &operator=(const Buffer &) = delete;
   ~Buffer() { ::operator delete(data, std::align_val_t(kPage)); }
-  const float *get() const { return data; }
+
+  /// Its floats. The first caller writes them, and has them near: pages that nobody wrote to would all be one of zeros.
+  const float *get() {
+    if (!isFilled)
+      std::fill_n(data, count, 1.0f);
+    isFilled = true;
+    return data;
+  }
 
 private:
   static constexpr size_t kPage = size_t(2) << 20;
-  size_t bytes;
+  size_t count;
   float *data;
+  bool isFilled = false;
 };
 
 /// Reads of |bytes| that each thread has for itself.
 double measureReads(unsigned threads, uint64_t bytes) {
   size_t count = std::max<size_t>(bytes / sizeof(float) / kReadGranule, 1) * kReadGranule;
   const PeakLoops &loops = peakLoops().front();
-  std::vector<std::unique_ptr<Buffer>> buffers(threads);
+  // Here, where the command hears of memory that is out.
+  std::vector<std::unique_ptr<Buffer>> buffers;
+  for (unsigned thread = 0; thread < threads; ++thread)
+    buffers.push_back(std::make_unique<Buffer>(count));
   // At least one pass; small data are read many times.
   size_t passes = std::max<size_t>(kBytesPerWindow / (count * sizeof(float)), 1);
   return bestRate(threads, [&](unsigned thread) {
-    // First touched by its own thread, whose memory is then near.
-    if (!buffers[thread])
-      buffers[thread] = std::make_unique<Buffer>(count);
     volatile float sink;
     for (size_t pass = 0; pass < passes; ++pass)
       sink = loops.read(buffers[thread]->get(), count);

@@ -25,7 +25,8 @@ struct Roofline {
   double leastSeconds(int64_t flops, int64_t bytes, uint64_t footprint) const;
 };
 
-/// Measures in about 0.2 s, less memory than 256 MiB. Other work on the machine lowers what is seen.
+/// Measures in about 0.2 s, with less memory than 256 MiB. Other work on the machine lowers what is seen. Throws
+/// CommandError or std::bad_alloc where threads or memory are out.
 Roofline measureRoofline(unsigned threads);
 
 } // namespace heddle::cli
