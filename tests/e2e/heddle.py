@@ -35,7 +35,8 @@ class TensorInfo(ctypes.Structure):
 
 class EntryInfo(ctypes.Structure):
     _fields_ = [("name", text), ("inputs", ctypes.POINTER(TensorInfo)), ("input_count", size_t),
-                ("outputs", ctypes.POINTER(TensorInfo)), ("output_count", size_t), ("dispatch_count", size_t)]
+                ("outputs", ctypes.POINTER(TensorInfo)), ("output_count", size_t), ("dispatch_count", size_t),
+                ("specializes", text)]
 
 
 class ProgramInfo(ctypes.Structure):
