@@ -70,7 +70,7 @@ kernel.func @product(%x: tensor<{0}x33xf32>, %w: tensor<9x33x16xf32>) -> tensor<
   } : tensor<{0}x129xf32>
   kernel.return %y : tensor<{0}x129xf32>
 })";
-  for (int64_t count : {0, 1, 2, 3, 7, 16})
+  for (int64_t count : {0, 1, 2, 3, 7, 16, 260})
     check_kernel(llvm::formatv(text, count), "product", {{}});
 }
 

@@ -8,6 +8,7 @@
 
 #include "compiler/targets/cpu/AttentionState.h"
 #include "compiler/targets/cpu/RegionEmitter.h"
+#include "compiler/targets/cpu/RowTiles.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -27,8 +28,9 @@ AttentionItem::AttentionItem(KernelEmitter &emitter, ArrayRef<Value> digits)
   loops[Loops::Batch] = digits[0];
   loops[Loops::KeyHead] = digits[1];
   loops[Loops::QueryHead] = shape.headsAreDigit ? digits[2] : emitter.index(0);
-  rowBegin = emitter.mul(digits[shape.headsAreDigit ? 3 : 2], emitter.index(shape.blockQ));
-  rowCount = emitter.min(emitter.sub(emitter.bound(Loops::Row), rowBegin), emitter.index(shape.blockQ));
+  Value share = emitEvenShare(emitter, emitter.bound(Loops::Row), shape.blockQ, shape.getUnit());
+  rowBegin = emitter.mul(digits[shape.headsAreDigit ? 3 : 2], share);
+  rowCount = emitter.min(emitter.sub(emitter.bound(Loops::Row), rowBegin), share);
   rows = emitter.mul(rowCount, emitter.index(shape.heads));
   length = buildLength();
   scale = buildScale();

@@ -92,6 +92,16 @@ SmallVector<std::pair<StringRef, int64_t>> selectContract(kernel::ContractOp op,
           {config::kGrainWork, int64_t(1) << 17}};
 }
 
+/// Rows of an item of attention; keys are packed once per item, and its rows share that. 192, a multiple of both tiles:
+/// 64 cost one to two points of peak, 256 gain none and halve the items. 128 and 256 queries make items of 128. Fewer
+/// where key heads are so few that threads would find nothing to share at short lengths: packing then costs up to a
+/// tenth.
+int64_t selectBlockQ(kernel::AttentionOp op) {
+  std::optional<int64_t> heads = getConstant(op.getBounds().getResult(kernel::AttentionOp::KeyHead));
+  int64_t count = heads.value_or(6);
+  return count >= 6 ? 192 : count >= 3 ? 96 : 48;
+}
+
 /// Attention: a tile is row_tile queries by column_vectors x 16 keys for the scores, by as many value columns for the
 /// product with them.
 SmallVector<std::pair<StringRef, int64_t>> selectAttention(kernel::AttentionOp op, const CpuTarget &target) {
@@ -101,14 +111,12 @@ SmallVector<std::pair<StringRef, int64_t>> selectAttention(kernel::AttentionOp o
   // per cycle (Zen 5).
   return {{config::kRowTile, isWide ? 8 : 6},
           {config::kColumnVectors, isWide ? 2 : 1},
-          // Keys are packed once per item, and 128 rows share that: 64 cost one to two points of peak, 256 gain none
-          // and halve the items.
-          {config::kBlockQ, 128},
+          {config::kBlockQ, selectBlockQ(op)},
           // 256 keys of head size 64 are 64 KiB, packed, and as much of values: both stay in an L2 of 512 KiB beside
           // the rows. Part of the artifact's numerics: states merge at its multiples, so parts are blocks. 128 to 1024
           // differ by 2 %.
           {config::kBlockKv, op.getPartSize().value_or(256)},
-          {config::kSplitRowTail, isWide ? 0 : 1},
+          {config::kSplitRowTail, 1},
           {config::kGrainWork, int64_t(1) << 17}};
 }
 

@@ -58,11 +58,12 @@ private:
   RowTiles getTiles() {
     RowTiles tiles{shape.rowTile, item.plan.config.getInteger(config::kSplitRowTail) != 0, std::nullopt};
     std::optional<int64_t> queries = item.plan.nest.bounds[Loops::Row].getConstant();
+    if (!queries || *queries == 0)
+      return tiles;
     // The rows of every item are known where all items are alike.
-    if (queries && *queries <= shape.blockQ)
-      tiles.rest = *queries * shape.heads % tiles.height;
-    else if (queries && *queries % shape.blockQ == 0)
-      tiles.rest = shape.getRowsPerItem() % tiles.height;
+    int64_t share = std::min(getEvenShare(*queries, shape.blockQ, shape.getUnit()), *queries);
+    if (*queries % share == 0)
+      tiles.rest = share * shape.heads % tiles.height;
     return tiles;
   }
 

@@ -31,7 +31,7 @@ public:
   LogicalResult emitItem(ArrayRef<Value> digits) {
     for (unsigned loop = 0; loop < m; ++loop)
       loops[loop] = digits[loop];
-    Value rows = emitter.index(plan.contract.rowsPerItem);
+    Value rows = emitEvenShare(emitter, emitter.bound(m), plan.contract.rowsPerItem, plan.contract.rowTile);
     rowBegin = emitter.mul(digits[m], rows);
     rowEnd = emitter.min(emitter.add(rowBegin, rows), emitter.bound(m));
     Value group = digits[m + 1];

@@ -79,6 +79,8 @@ struct AttentionPlan {
   mlir::AffineExpr parts;
 
   int64_t getRowsPerItem() const { return heads * blockQ; }
+  /// Items share the queries in multiples of this.
+  int64_t getUnit() const { return heads == 1 && blockQ % rowTile == 0 ? rowTile : 1; }
 };
 
 struct KernelPlan {

@@ -6,6 +6,8 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
@@ -29,6 +31,22 @@ void emitSwitch(KernelEmitter &emitter, Value value, ArrayRef<int64_t> cases, ll
   }
   b.setInsertionPointToStart(&branch.getDefaultRegion().emplaceBlock());
   b.create<scf::YieldOp>(emitter.loc);
+}
+
+int64_t getEvenShare(int64_t total, int64_t most, int64_t unit) {
+  int64_t items = std::max<int64_t>(llvm::divideCeil(total, most), 1);
+  return llvm::alignTo(llvm::divideCeil(total, items), unit);
+}
+
+Value emitEvenShare(KernelEmitter &emitter, Value total, int64_t most, int64_t unit) {
+  if (std::optional<int64_t> constant = getConstantIntValue(total))
+    return emitter.index(getEvenShare(*constant, most, unit));
+  OpBuilder &b = emitter.b;
+  Location loc = emitter.loc;
+  Value items = b.create<arith::CeilDivUIOp>(loc, total, emitter.index(most));
+  items = b.create<arith::MaxUIOp>(loc, items, emitter.index(1));
+  Value share = b.create<arith::CeilDivUIOp>(loc, total, items), size = emitter.index(unit);
+  return unit == 1 ? share : emitter.mul(b.create<arith::CeilDivUIOp>(loc, share, size), size);
 }
 
 static void emitTail(KernelEmitter &emitter, const RowTiles &tiles, Value begin, Value tail,

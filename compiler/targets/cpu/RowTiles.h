@@ -23,6 +23,12 @@ struct RowTiles {
   std::optional<int64_t> rest;
 };
 
+/// Rows of each but the last of the ceil(total / most) items that share |total| rows evenly: at most |most|, a multiple
+/// of |unit|, which divides |most|. 257 rows are two items of 129 and 128 in place of one of 256 and one that has to
+/// read as much for a single row.
+int64_t getEvenShare(int64_t total, int64_t most, int64_t unit);
+mlir::Value emitEvenShare(KernelEmitter &emitter, mlir::Value total, int64_t most, int64_t unit);
+
 /// Runs |body|(first row, rows) for the tiles of rows |begin| to |end|.
 void forRowTiles(KernelEmitter &emitter, const RowTiles &tiles, mlir::Value begin, mlir::Value end,
                  llvm::function_ref<void(mlir::Value, int64_t)> body);

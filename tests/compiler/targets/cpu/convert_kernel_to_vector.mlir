@@ -137,7 +137,7 @@ kernel.func @reduces_a_row(%x: tensor<8x128xf32>) -> tensor<8xf32> {
 // Each group of 64 keys is classified by its bounds, for the item before packing and for each tile; the first accepts
 // the last query's keys. Then 16 accumulators by packed keys, the mask where the group is PARTIAL, weights, and 16
 // accumulators by the values in place.
-// CHECK-DAG: #[[GRID:.*]] = affine_map<()[s0] -> ({{.*}}s0 ceildiv 128{{.*}})>
+// CHECK-DAG: #[[GRID:.*]] = affine_map<()[s0] -> ({{.*}}s0 ceildiv 192{{.*}})>
 // CHECK-LABEL: func.func @skips_what_no_query_sees
 // CHECK-SAME: cpu.grid = #[[GRID]]
 // CHECK: %[[SEEN:.*]] = arith.cmpi sle, %{{.*}}, %{{.*}} : index

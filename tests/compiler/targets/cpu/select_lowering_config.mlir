@@ -103,10 +103,10 @@ kernel.func @sums_in_four_chains(%x: tensor<8x64xf32>) -> tensor<8xf32> {
 }
 
 // CHECK-LABEL: kernel.func @attends
-// AVX2-SAME: block_kv = 256 : i64, block_q = 128 : i64, column_vectors = 1 : i64
+// AVX2-SAME: block_kv = 256 : i64, block_q = 48 : i64, column_vectors = 1 : i64
 // AVX2-SAME: row_tile = 6 : i64, split_row_tail = 1 : i64
-// AVX512-SAME: block_kv = 256 : i64, block_q = 128 : i64, column_vectors = 2 : i64
-// AVX512-SAME: row_tile = 4 : i64, split_row_tail = 0 : i64
+// AVX512-SAME: block_kv = 256 : i64, block_q = 48 : i64, column_vectors = 2 : i64
+// AVX512-SAME: row_tile = 8 : i64, split_row_tail = 1 : i64
 kernel.func @attends(%q: tensor<4x16xf32>, %k: tensor<40x16xf32>, %v: tensor<40x16xf32>) -> tensor<4x16xf32> {
   %o = kernel.attention bounds(affine_map<() -> (1, 1, 1, 4, 40, 16, 16)>)
       ins(%q, %k, %v : tensor<4x16xf32>, tensor<40x16xf32>, tensor<40x16xf32>)
