@@ -16,6 +16,7 @@ import onnx
 
 import attention_models
 import bert
+from engines import is_fresh
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 HEADS, HEAD_SIZE = 12, 64
@@ -93,7 +94,7 @@ class Encoder:
 
     def forms(self, folder, name, task):
         model, weights = folder / f"{name}.onnx", folder / f"{name}.weights.npz"
-        if not weights.is_file():
+        if not is_fresh(weights, bert.__file__):
             given = self.source and bert_weights(fetched(self.source) / "model.safetensors", self.sizes["layers"])
             writer = bert.Bert(**self.sizes, weights=given)
             onnx.save(writer.build(), model)
@@ -138,7 +139,7 @@ class Attention:
         result = {}
         for form in attention_models.forms_of(self.mask, task.batch, HEADS, task.length):
             model = folder / f"{name}-{form}-{task.batch}x{task.length}.onnx"
-            if not model.is_file():
+            if not is_fresh(model, attention_models.__file__):
                 onnx.save(attention_models.build(form, self.mask, task.batch, HEADS, task.length, HEAD_SIZE), model)
             result[form] = {"model": str(model), "layout": attention_models.FORMS[form].layout}
         return result, {"attention": {"mask": self.mask, "window": attention_models.WINDOW}}
