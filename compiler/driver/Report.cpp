@@ -154,7 +154,6 @@ CompileReport heddle::makeReport(const CompiledModel &compiled, StringRef modelN
   report.nodeCount = compiled.nodeCount;
   report.artifactBytes = compiled.artifactBytes;
   ModuleOp module = *const_cast<OwningOpRef<ModuleOp> &>(compiled.module);
-  report.kernelCount = llvm::range_size(module.getOps<kernel::FuncOp>());
   report.attentions = describeAttentions(module);
   report.raised = countRaised(module);
   if (!compiled.buckets.sizes.empty())
@@ -200,7 +199,7 @@ static std::string megabytes(uint64_t bytes) { return llvm::formatv("{0:f1} MB",
 
 std::string heddle::formatSummary(const CompileReport &report) {
   llvm::MapVector<StringRef, size_t> roots;
-  llvm::StringSet<> nodes;
+  llvm::StringSet<> nodes, kernels;
   int64_t operations = 0;
   // The other entry points do the same, for other sizes.
   auto inGeneral = [&](const KernelReport &kernel) { return kernel.entry == report.kernels.front().entry; };
@@ -208,6 +207,7 @@ std::string heddle::formatSummary(const CompileReport &report) {
   size_t dispatchCount = llvm::range_size(general);
   for (const KernelReport &kernel : general) {
     ++roots[kernel.root];
+    kernels.insert(kernel.name);
     for (const std::string &node : kernel.nodes)
       nodes.insert(node);
     operations += kernel.operations;
@@ -221,7 +221,7 @@ std::string heddle::formatSummary(const CompileReport &report) {
   os << "outputs  " << joinTensors(report.outputs) << "\n";
   if (!report.buckets.empty())
     os << "buckets  " << report.buckets << ", each with an entry point of its own\n";
-  os << "program  " << dispatchCount << " dispatches of " << report.kernelCount << " kernels (";
+  os << "program  " << dispatchCount << " dispatches of " << kernels.size() << " kernels (";
   llvm::interleaveComma(roots, os, [&](const auto &root) { os << root.second << " " << root.first; });
   os << ")\n";
   os << "fusion   " << nodes.size() << " nodes in " << dispatchCount << " dispatches";

@@ -35,7 +35,7 @@ struct CompileReport {
   std::string model, producer, nominalShape;
   std::vector<std::pair<std::string, std::string>> inputs, outputs; ///< name, "i64[batch, seq]"
   std::vector<std::string> constantInputs; ///< that the model has a default for and the program doesn't take
-  size_t nodeCount = 0, kernelCount = 0;
+  size_t nodeCount = 0;
   std::vector<AttentionReport> attentions;
   std::vector<std::pair<std::string, int64_t>> raised; ///< other ops made from several nodes: "layer_norm", how many
   std::vector<KernelReport> kernels; ///< one a dispatch, in order, those of the general entry point first

@@ -3,6 +3,7 @@
 artifact for all shapes computes, and say which shapes they take."""
 
 import json
+import re
 import unittest
 
 import numpy as np
@@ -84,6 +85,9 @@ class ShapesTest(case.ArtifactTestCase):
         model, artifact, report = self.model("bert.ts-sdpa"), self.scratch / "shown.heddle", self.scratch / "r.json"
         run = command.heddle("compile", model, "-o", artifact, "--bucket", "40,16,40", "--report", report)
         self.assertIn("buckets  seq=16,40, each with an entry point of its own\n", run.stderr)
+        # The general one's, not those of all three.
+        dispatches, kernels = map(int, re.search(r"program  (\d+) dispatches of (\d+) kernels", run.stderr).groups())
+        self.assertLessEqual(kernels, dispatches)
         inspected = json.loads(command.heddle("inspect", "--json", artifact).stdout)
         entries = {entry["name"]: (entry["specializes"], entry["inputs"][0]["dims"]) for entry in inspected["entries"]}
         self.assertEqual(entries, {"main": (None, ["batch", "seq"]), "main_16": ("main", ["batch", 16]),
