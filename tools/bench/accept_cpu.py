@@ -136,6 +136,8 @@ def run(plan, settings, progress, is_quick):
     tasks += [workloads.Task(f"attention-{mask}", 1, plan.attention_length, 2)
               for mask in ("full", *plan.mask_shares)]
     compared = comparison.compare(tasks, settings, progress)
+    if len(compared["rows"]) < len(tasks):
+        raise SystemExit("interrupted: bounds need all rows")
     bounds = list(ratios(plan, compared))
     if plan.products:
         progress("kernels alone")
