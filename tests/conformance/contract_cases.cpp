@@ -4,6 +4,7 @@
 
 #include "llvm/Support/FormatVariadic.h"
 
+#include "tests/conformance/contract_text.h"
 #include "tests/conformance/kernel_bench.h"
 
 namespace heddle::conformance {
@@ -12,28 +13,10 @@ namespace {
 /// More than any cache holds; a copy is read once before its turn comes again.
 constexpr size_t kBeyondCaches = size_t(192) << 20;
 
-std::string make_text(int64_t n, int64_t k) {
-  return llvm::formatv(R"(
-kernel.func @product(%x: tensor<?x{1}xf32> {{kernel.dims = array<i64: 0>}, %w: tensor<{2}x{1}x16xf32>,
-                     %bias: tensor<{0}xf32>, %m: index) -> (tensor<?x{0}xf32> {{kernel.dims = array<i64: 0>}) {{
-  %y = kernel.contract sizes(%m) bounds(affine_map<()[s0] -> (s0, {0}, {1})>)
-      ins(%x, %w, %bias : tensor<?x{1}xf32>, tensor<{2}x{1}x16xf32>, tensor<{0}xf32>)
-      attributes {{indexing_maps = [affine_map<(m, n, k)[s0] -> (m, k)>, affine_map<(m, n, k)[s0] -> (0, 0, 0)>,
-                                   affine_map<(m, n, k)[s0] -> (n)>, affine_map<(m, n, k)[s0] -> (m, n)>],
-                  packed_rhs = {0} : i64} epilogue {{
-  ^bb0(%acc: f32, %b: f32):
-    %s = arith.addf %acc, %b : f32
-    kernel.yield %s : f32
-  } : tensor<?x{0}xf32>
-  kernel.return %y : tensor<?x{0}xf32>
-})",
-                       n, k, (n + 15) / 16);
-}
-
 bench_case make_case(const std::string &kind, int64_t m, int64_t n, int64_t k) {
   bench_case result;
   result.name = llvm::formatv("{0}/{1}x{2}x{3}", kind, m, n, k);
-  result.text = make_text(n, k);
+  result.text = packed_product(n, k);
   result.function = "product";
   result.sizes = {m};
   result.amount = 2.0 * static_cast<double>(m * n * k);
