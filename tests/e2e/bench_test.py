@@ -8,12 +8,12 @@ import pathlib
 import statistics
 import subprocess
 import sys
-import tempfile
 import unittest
 import unittest.mock
 
 import numpy as np
 
+import case
 import command
 import models
 
@@ -36,13 +36,7 @@ def row_of(**engines):
         name: {"min_us": abs(time), "median_us": 2 * abs(time), "agrees": time > 0} for name, time in engines.items()}}
 
 
-class BenchTest(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        scratch = tempfile.TemporaryDirectory(prefix="heddle-bench-")
-        cls.addClassCleanup(scratch.cleanup)
-        cls.scratch = pathlib.Path(scratch.name)
-
+class BenchTest(case.ArtifactTestCase):
     def run_tool(self, name, *arguments):
         """The table and the JSON report of a tool that succeeds."""
         path = self.scratch / f"{name}.json"

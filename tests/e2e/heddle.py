@@ -1,16 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """libheddle.so through ctypes: one process loads an artifact once and runs it many times, which the command can't.
 
-The declarations mirror runtime/include/heddle/heddle.h; what a test doesn't need isn't here. HEDDLE_BUILD_DIR leads to
-the build.
+The declarations mirror runtime/include/heddle/heddle.h; what a test doesn't need isn't here, and structures are those of
+tools/bench. HEDDLE_BUILD_DIR leads to the build.
 """
 
 import ctypes
 import os
 import pathlib
+import sys
 
 import ml_dtypes
 import numpy as np
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "tools/bench"))
+from heddle_library import ProgramInfo, ProgramOptions, handle, i64, size_t, text  # noqa: E402
 
 BUILD = pathlib.Path(os.environ["HEDDLE_BUILD_DIR"])
 MAX_RANK = 8
@@ -18,39 +22,9 @@ MAX_RANK = 8
 TYPES = [np.float32, np.float64, np.float16, ml_dtypes.bfloat16, np.int8, np.int16, np.int32, np.int64, np.uint8,
          np.uint16, np.uint32, np.uint64, np.bool_]
 
-size_t, i64, text, handle = ctypes.c_size_t, ctypes.c_int64, ctypes.c_char_p, ctypes.c_void_p
-
 
 class Error(Exception):
     """A status other than success: its code ("H0301") and its message."""
-
-
-class Dimension(ctypes.Structure):
-    _fields_ = [("symbol", text), ("value", i64)]
-
-
-class TensorInfo(ctypes.Structure):
-    _fields_ = [("name", text), ("type", ctypes.c_int), ("rank", size_t), ("dims", ctypes.POINTER(Dimension))]
-
-
-class EntryInfo(ctypes.Structure):
-    _fields_ = [("name", text), ("inputs", ctypes.POINTER(TensorInfo)), ("input_count", size_t),
-                ("outputs", ctypes.POINTER(TensorInfo)), ("output_count", size_t), ("dispatch_count", size_t),
-                ("specializes", text)]
-
-
-class ProgramInfo(ctypes.Structure):
-    _fields_ = [("format_version", ctypes.c_uint32), ("executable_abi_version", ctypes.c_uint32),
-                ("file_bytes", ctypes.c_uint64), ("program_bytes", ctypes.c_uint64),
-                ("constant_bytes", ctypes.c_uint64), ("producer", text), ("model", text),
-                ("options", handle), ("option_count", size_t), ("sections", handle), ("section_count", size_t),
-                ("targets", handle), ("target_count", size_t), ("kernels", handle), ("kernel_count", size_t),
-                ("entries", ctypes.POINTER(EntryInfo)), ("entry_count", size_t)]
-
-
-class ProgramOptions(ctypes.Structure):
-    _fields_ = [("device", text), ("target", text), ("weights", ctypes.c_int), ("verify_checksums", ctypes.c_int),
-                ("inspect_only", ctypes.c_int), ("thread_pool", handle)]
 
 
 def load_library():

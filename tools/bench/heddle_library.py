@@ -12,8 +12,12 @@ NUMBERS = {dtype: number for number, dtype in TYPES.items()}
 WEIGHTS = {"map": 0, "copy": 1}
 
 
+class Dimension(ctypes.Structure):
+    _fields_ = [("symbol", text), ("value", i64)]
+
+
 class TensorInfo(ctypes.Structure):
-    _fields_ = [("name", text), ("type", ctypes.c_int), ("rank", size_t), ("dims", handle)]
+    _fields_ = [("name", text), ("type", ctypes.c_int), ("rank", size_t), ("dims", ctypes.POINTER(Dimension))]
 
 
 class EntryInfo(ctypes.Structure):
