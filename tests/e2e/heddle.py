@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """libheddle.so through ctypes: one process loads an artifact once and runs it many times, which the command can't.
 
-The declarations mirror runtime/include/heddle/heddle.h; what a test doesn't need isn't here, and structures are those of
-tools/bench. HEDDLE_BUILD_DIR leads to the build.
+The declarations mirror runtime/include/heddle/heddle.h; what a test doesn't need isn't here, and structures are those
+of tools/bench. HEDDLE_BUILD_DIR leads to the build.
 """
 
 import ctypes
