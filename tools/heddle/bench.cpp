@@ -12,7 +12,9 @@
 #include "tools/heddle/text.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
+#include <string_view>
 
 namespace heddle::cli {
 
@@ -23,7 +25,7 @@ struct Row {
   std::vector<std::pair<std::string, std::vector<int64_t>>> shapes;
   unsigned threads;
   Measurement measurement;
-  double leastSeconds; ///< that the machine's roofline leaves for a run
+  double leastSeconds; ///< that the machine's roofline leaves for a run; NaN where that isn't known
 
   double percentOfRoofline() const { return 100 * leastSeconds * 1e6 / measurement.p50; }
   double gflops() const { return static_cast<double>(measurement.plan.flops) / measurement.p50 / 1e3; }
@@ -31,8 +33,12 @@ struct Row {
   int64_t batch() const { return shapes.empty() || shapes[0].second.empty() ? 1 : shapes[0].second[0]; }
 };
 
-/// The seconds that the dispatches take at the roofline, one after the other.
+/// The seconds that the dispatches take at the roofline, one after the other. NaN for products of bf16, which have a
+/// peak of their own.
 double secondsAtRoofline(const Roofline &roofline, const LoadedProgram &loaded, const Measurement &m) {
+  for (size_t i = 0; i < loaded.info().option_count; ++i)
+    if (loaded.info().options[i].key == std::string_view("precision"))
+      return std::nan("");
   // Products read weights, which come from the level that holds all the run's data: each layer evicts the one before.
   // Other kernels read what was written just before them.
   uint64_t all = loaded.info().constant_bytes + static_cast<uint64_t>(m.plan.arena_bytes);
@@ -60,7 +66,7 @@ Table tableOf(const std::vector<Row> &rows) {
     table.addRow({row.artifact, row.device, join(shapes, " "), std::to_string(row.threads),
                   std::to_string(m.samples.size()), fixed(m.min, 1), fixed(m.p50, 1), fixed(m.p90, 1), fixed(m.p99, 1),
                   fixed(m.max, 1), fixed(static_cast<double>(row.batch()) * 1e6 / m.p50, 1), fixed(row.gflops(), 2),
-                  fixed(row.percentOfRoofline(), 1)});
+                  std::isnan(row.leastSeconds) ? "-" : fixed(row.percentOfRoofline(), 1)});
   }
   return table;
 }

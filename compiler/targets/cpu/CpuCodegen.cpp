@@ -52,7 +52,7 @@ static constexpr llvm::StringLiteral kTriple = "x86_64-unknown-linux-gnu";
 void buildCodegenPipeline(OpPassManager &pm, bool hasAvx512) {
   pm.addPass(createConvertKernelToVectorPass());
   if (!hasAvx512)
-    pm.addPass(createExpandIntrinsicsPass());
+    pm.addPass(createDecomposeIntrinsicsPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   // Divisions that round up or down have no instruction.

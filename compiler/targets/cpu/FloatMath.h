@@ -63,7 +63,7 @@ public:
   Value scaleByPowerOfTwo(Value x, Value n) const;
   /// Single precision, for hot loops: x * 2^n where |kept|, else 0. |n| is an integer as a float, or NaN, which the
   /// result then is. Anything where a kept result isn't a normal number, and, without |kept|, for NaN. On 16 lanes one
-  /// instruction of AVX-512, which cpu-expand-intrinsics replaces for other CPUs by scalePortably.
+  /// instruction of AVX-512, which cpu-decompose-intrinsics replaces for other CPUs by scalePortably.
   Value scaleWhere(Value kept, Value x, Value n) const;
   static constexpr llvm::StringLiteral kScaleIntrinsic = "llvm.x86.avx512.mask.scalef.ps.512";
   Value scalePortably(Value kept, Value x, Value n) const;

@@ -360,6 +360,10 @@ LogicalResult KernelPlan::planContract() {
   contract.rowTile = config.getInteger(config::kRowTile);
   contract.columnVectors = config.getInteger(config::kColumnVectors);
   contract.rowsPerItem = config.getInteger(config::kRowsPerItem);
+  // Items share the rows in multiples of the tile, and scratch is for rows_per_item of them.
+  if (contract.rowTile < 1 || contract.rowsPerItem < 1 || contract.rowsPerItem % contract.rowTile != 0)
+    return func.emitOpError() << "expects rows_per_item to be a multiple of row_tile, got " << contract.rowsPerItem
+                              << " and " << contract.rowTile;
   if (contract.packedRhs) {
     contract.fewRows = config.getInteger(config::kFewRows);
     contract.fewRowVectors = config.getInteger(config::kFewRowVectors);

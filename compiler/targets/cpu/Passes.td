@@ -51,7 +51,7 @@ def ConvertKernelToVectorPass : Pass<"cpu-convert-kernel-to-vector", "::mlir::Mo
                            "::mlir::vector::VectorDialect"];
 }
 
-def ExpandIntrinsicsPass : Pass<"cpu-expand-intrinsics", "::mlir::ModuleOp"> {
+def DecomposeIntrinsicsPass : Pass<"cpu-decompose-intrinsics", "::mlir::ModuleOp"> {
   let summary = "Replace instructions of AVX-512 by arithmetic";
   let description = [{
     For CPUs that lack them: LLVM ends the process at an intrinsic without instruction. The results are the same bits.
@@ -66,7 +66,7 @@ def ExpandIntrinsicsPass : Pass<"cpu-expand-intrinsics", "::mlir::ModuleOp"> {
     Input invariant: functions over 16-lane vectors.
     Output IR: no call of an intrinsic that this pass knows.
   }];
-  let statistics = [Statistic<"numExpanded", "num-expanded", "Calls replaced">];
+  let statistics = [Statistic<"numDecomposed", "num-decomposed", "Calls replaced">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::vector::VectorDialect"];
 }
 

@@ -98,6 +98,21 @@ kernel.func @double_factors(%x: tensor<8x8xf64>, %w: tensor<8x8xf64>) -> tensor<
 
 // -----
 
+#contract = #kernel.lowering_config<{row_tile = 8 : i64, column_vectors = 1 : i64, rows_per_item = 250 : i64}>
+// expected-error @+1 {{expects rows_per_item to be a multiple of row_tile, got 250 and 8}}
+kernel.func @uneven_items(%x: tensor<8x8xf32>, %w: tensor<8x8xf32>) -> tensor<8x8xf32>
+    attributes {kernel.config = #contract} {
+  %r = kernel.contract bounds(affine_map<() -> (8, 8, 8)>) ins(%x, %w : tensor<8x8xf32>, tensor<8x8xf32>)
+      attributes {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>,
+                                   affine_map<(m, n, k) -> (m, n)>]} epilogue {
+  ^bb0(%acc: f32):
+    kernel.yield %acc : f32
+  } : tensor<8x8xf32>
+  kernel.return %r : tensor<8x8xf32>
+}
+
+// -----
+
 #q = affine_map<(b, g, r, m, n, d, e) -> (m, d)>
 #k = affine_map<(b, g, r, m, n, d, e) -> (n, d)>
 #v = affine_map<(b, g, r, m, n, d, e) -> (n, e)>

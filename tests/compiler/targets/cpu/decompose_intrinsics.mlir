@@ -1,6 +1,6 @@
 // Instructions of AVX-512 as arithmetic, and none where the CPU has them.
 //
-// RUN: heddle-opt %s --split-input-file --cpu-expand-intrinsics | FileCheck %s
+// RUN: heddle-opt %s --split-input-file --cpu-decompose-intrinsics | FileCheck %s
 // RUN: heddle-opt %s --split-input-file --heddle-cpu-codegen-pipeline=avx512=true | FileCheck %s --check-prefix=AVX512
 
 // CHECK-LABEL: func.func @masked

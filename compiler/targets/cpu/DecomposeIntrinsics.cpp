@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// cpu-expand-intrinsics: AVX-512's instructions as arithmetic for CPUs that lack them.
+// cpu-decompose-intrinsics: AVX-512's instructions as arithmetic for CPUs that lack them.
 
 #include "compiler/targets/cpu/FloatMath.h"
 #include "compiler/targets/cpu/Passes.h"
@@ -10,7 +10,7 @@
 #include "mlir/IR/Matchers.h"
 
 namespace heddle::cpu {
-#define GEN_PASS_DEF_EXPANDINTRINSICSPASS
+#define GEN_PASS_DEF_DECOMPOSEINTRINSICSPASS
 #include "compiler/targets/cpu/Passes.h.inc"
 } // namespace heddle::cpu
 
@@ -18,7 +18,7 @@ using namespace mlir;
 using namespace heddle;
 
 /// What FloatMath::scaleWhere asks of the instruction: operands x, n, 0, the bits of a mask, the rounding mode.
-static Value expandScale(OpBuilder &b, LLVM::CallIntrinsicOp call) {
+static Value decomposeScale(OpBuilder &b, LLVM::CallIntrinsicOp call) {
   Location loc = call.getLoc();
   Value x = call.getArgs()[0], n = call.getArgs()[1], bits = call.getArgs()[3], kept;
   APInt constant;
@@ -31,15 +31,15 @@ static Value expandScale(OpBuilder &b, LLVM::CallIntrinsicOp call) {
 }
 
 namespace {
-struct ExpandIntrinsicsPass : public cpu::impl::ExpandIntrinsicsPassBase<ExpandIntrinsicsPass> {
+struct DecomposeIntrinsicsPass : public cpu::impl::DecomposeIntrinsicsPassBase<DecomposeIntrinsicsPass> {
   void runOnOperation() override {
     getOperation().walk([&](LLVM::CallIntrinsicOp call) {
       if (call.getIntrin() != cpu::FloatMath::kScaleIntrinsic)
         return;
       OpBuilder b(call);
-      call.replaceAllUsesWith(ValueRange(expandScale(b, call)));
+      call.replaceAllUsesWith(ValueRange(decomposeScale(b, call)));
       call.erase();
-      ++numExpanded;
+      ++numDecomposed;
     });
   }
 };
