@@ -124,9 +124,14 @@ def dispatch_microseconds(count, rows, width, settings):
 def kernels(names, settings, repetitions):
     """Rows of heddle-kernel-bench for the cases NAMES on all targets of this machine, by full name; best repetition."""
     pattern = "|".join(re.escape(name) for name in names)
-    run = subprocess.run([settings.build / "bin/heddle-kernel-bench", f"--benchmark_filter=/({pattern})/iterations",
+    program = settings.build / "bin/heddle-kernel-bench"
+    if not program.exists():
+        raise SystemExit(f"there is no {program}: tools/dev/build release heddle-kernel-bench")
+    run = subprocess.run([program, f"--benchmark_filter=/({pattern})/iterations",
                           f"--benchmark_repetitions={repetitions}", "--benchmark_format=json"],
-                         capture_output=True, text=True, check=True)
+                         capture_output=True, text=True, check=False)
+    if run.returncode:
+        raise SystemExit(f"heddle-kernel-bench exits with {run.returncode}: {run.stderr[-400:]}")
     best = {}
     for row in json.loads(run.stdout)["benchmarks"]:
         if row["run_type"] != "iteration":
