@@ -34,6 +34,8 @@ void heddle::buildFusionPipeline(OpPassManager &pm) {
   pm.addPass(nn::createRaiseNormsPass());
   pm.addPass(nn::createRaiseActivationsPass());
   // Heads are told from extents, and scales and fills from constants, which are all known by now.
+  // First those that the model names: the report of raising says what their masks then look at.
+  pm.addNestedPass<func::FuncOp>(nn::createFoldMasksPass());
   pm.addPass(nn::createRaiseSdpaPass());
   pm.addPass(nn::createFuseHeadsPass());
   pm.addPass(nn::createFoldHeadsPass());

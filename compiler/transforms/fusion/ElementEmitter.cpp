@@ -30,24 +30,6 @@ ElementEmitter::ElementEmitter(KnownDims &dims, const LoopSpace &space, MLIRCont
 
 Value ElementEmitter::constant(TypedAttr value) { return builder.create<arith::ConstantOp>(loc, value); }
 
-bool ElementEmitter::isTrue(Value value) const { return matchPattern(value, m_One()); }
-
-Value ElementEmitter::emitNot(Value a) {
-  if (matchPattern(a, m_Zero()) || isTrue(a))
-    return constant(builder.getBoolAttr(!isTrue(a)));
-  // A comparison's opposite is one; comparisons of floats never come here.
-  if (auto compare = a.getDefiningOp<arith::CmpIOp>())
-    return builder.create<arith::CmpIOp>(loc, arith::invertPredicate(compare.getPredicate()), compare.getLhs(),
-                                         compare.getRhs());
-  return builder.create<arith::XOrIOp>(loc, a, constant(builder.getBoolAttr(true)));
-}
-
-Value ElementEmitter::emitAnd(Value a, Value b) {
-  if (isTrue(a) || a == b)
-    return b;
-  return isTrue(b) ? a : builder.create<arith::AndIOp>(loc, a, b).getResult();
-}
-
 Value ElementEmitter::emit(Value tensor, ArrayRef<LinearIndex> index) {
   for (auto &[element, scalar] : cache)
     if (element.tensor == tensor && ArrayRef(element.index) == index)
@@ -93,6 +75,8 @@ Value ElementEmitter::emitUncached(Value tensor, ArrayRef<LinearIndex> index) {
     return emitComputed(tensor, index);
   if (Value position = emitPosition(tensor, index))
     return position;
+  if (Value value = emitBand(tensor, index))
+    return value;
   // Indices are cheaper than what is computed of them, and an analysis of tiles understands them.
   if (auto compare = tensor.getDefiningOp<nn::CompareOp>())
     if (Value plain = emitPositions(compare, index))
@@ -176,9 +160,16 @@ Value ElementEmitter::capture(Value tensor, ArrayRef<LinearIndex> index) {
       return nullptr;
     exprs.push_back(expr);
   }
+  return emitCapture(tensor, AffineMap::get(4, 0, exprs, builder.getContext()));
+}
+
+Value ElementEmitter::emitCapture(Value tensor, AffineMap map) {
+  for (auto [i, captured] : llvm::enumerate(captures))
+    if (captured == tensor && maps[i] == map)
+      return region.getArgument(numLeading + 4 + i);
   captures.push_back(tensor);
-  maps.push_back(AffineMap::get(4, 0, exprs, builder.getContext()));
-  return region.addArgument(type, loc);
+  maps.push_back(map);
+  return region.addArgument(elementTypeOf(tensor), loc);
 }
 
 Value ElementEmitter::emitSplat(Value tensor) {
@@ -209,7 +200,7 @@ Value ElementEmitter::emitElementwise(Operation *op, ArrayRef<LinearIndex> index
     return unary.getKind() == nn::UnaryKind::Not ? emitNot(operands[0])
                                                  : emitUnary(builder, unary.getKind(), operands[0], type);
   if (auto cast = dyn_cast<nn::CastOp>(op))
-    return emitCast(builder, operands[0], type, elementTypeOf(cast.getOutput()));
+    return simplify(emitCast(builder, operands[0], type, elementTypeOf(cast.getOutput())));
   return builder.create<arith::SelectOp>(loc, operands[0], operands[1], operands[2]);
 }
 
@@ -294,7 +285,7 @@ Value ElementEmitter::emitCompareOp(nn::CompareOp op, ArrayRef<LinearIndex> inde
   Element lhs{op.getLhs(), broadcastSource(space, dims.get(op.getLhs()), resultDims, index)};
   Element rhs{op.getRhs(), broadcastSource(space, dims.get(op.getRhs()), resultDims, index)};
   Value left = emit(lhs.tensor, lhs.index), right = left ? emit(rhs.tensor, rhs.index) : Value();
-  return right ? emitCompare(builder, op.getKind(), left, right, elementTypeOf(op.getLhs())) : Value();
+  return right ? simplify(emitCompare(builder, op.getKind(), left, right, elementTypeOf(op.getLhs()))) : Value();
 }
 
 Value ElementEmitter::emitTrilu(nn::TriluOp op, ArrayRef<LinearIndex> index) {

@@ -36,10 +36,20 @@ public:
   /// Logical operations that keep regions free of what is known.
   mlir::Value emitNot(mlir::Value a);
   mlir::Value emitAnd(mlir::Value a, mlir::Value b);
+  mlir::Value emitOr(mlir::Value a, mlir::Value b);
   bool isTrue(mlir::Value value) const;
+  bool isFalse(mlir::Value value) const;
+  /// |comparison|, an arith comparison with a constant on its right, as a condition of what its left side selects.
+  mlir::Value simplify(mlir::Value comparison);
 
   /// |lhs| kind |rhs| for indices, true or false where the loops' bounds decide it; null where they aren't plain.
   mlir::Value emitComparison(nn::CompareKind kind, const LinearIndex &lhs, const LinearIndex &rhs);
+
+  /// Whether the element at |index| of |constant| lies inside of its |band|; null where positions can't tell.
+  mlir::Value emitInside(nn::ConstantOp constant, const DiagonalBand &band, llvm::ArrayRef<LinearIndex> index);
+
+  /// The element of |tensor| that |map| over (b, n, q, kv) reads, as it is.
+  mlir::Value emitCapture(mlir::Value tensor, mlir::AffineMap map);
 
   /// Ends the region, which thereby has no more than it needs.
   void finish(mlir::Value yielded);
@@ -72,6 +82,10 @@ private:
   mlir::Value emitParameter(OpTy op, mlir::Value parameter, llvm::ArrayRef<LinearIndex> index, mlir::Type type);
   mlir::Value emitTrilu(nn::TriluOp op, llvm::ArrayRef<LinearIndex> index);
   mlir::Value emitSplat(mlir::Value tensor);
+  mlir::Value emitBand(mlir::Value tensor, llvm::ArrayRef<LinearIndex> index);
+  /// |condition| ? |a| : |b| for conditions.
+  mlir::Value emitChoice(mlir::Value condition, mlir::Value a, mlir::Value b);
+  mlir::Value distribute(mlir::Value value, mlir::Operation *comparison, unsigned depth);
   mlir::Value emitIndex(const LinearIndex &index);
   mlir::Value emitPosition(mlir::Value tensor, llvm::ArrayRef<LinearIndex> index);
   mlir::Value capture(mlir::Value tensor, llvm::ArrayRef<LinearIndex> index);

@@ -127,6 +127,22 @@ static std::optional<LinearIndex> getLinearRange(const LoopSpace &space, KnownDi
   return space.add(space.scale(index[0], delta->front()), space.constant(start->front()));
 }
 
+/// Numbers of a constant that follow from their places. Past its end there are none, where a range would go on.
+static std::optional<LinearIndex> getLinearConstant(const LoopSpace &space, KnownDims &dims, nn::ConstantOp op,
+                                                    ArrayRef<LinearIndex> index) {
+  const std::optional<AffineSequence> &sequence = dims.getConstantForms().getSequence(op);
+  if (!sequence)
+    return std::nullopt;
+  ShapeContext &context = space.getContext();
+  LinearIndex sum = space.constant(context.constant(sequence->offset));
+  for (auto [entry, factor, extent] : llvm::zip_equal(index, sequence->factors, op.getType().getShape())) {
+    if (!space.isWithin(entry, context.constant(extent)))
+      return std::nullopt;
+    sum = space.add(sum, space.scale(entry, context.constant(factor)));
+  }
+  return sum;
+}
+
 static std::optional<LinearIndex> getLinear(const LoopSpace &space, KnownDims &dims, Value tensor,
                                             ArrayRef<LinearIndex> index, unsigned depth) {
   using Linear = std::optional<LinearIndex>;
@@ -142,6 +158,7 @@ static std::optional<LinearIndex> getLinear(const LoopSpace &space, KnownDims &d
   if (!op)
     return std::nullopt;
   return llvm::TypeSwitch<Operation *, Linear>(op)
+      .Case([&](nn::ConstantOp constant) { return getLinearConstant(space, dims, constant, index); })
       .Case([&](nn::RangeOp range) { return getLinearRange(space, dims, range, index); })
       .Case([&](nn::BinaryOp binary) { return getLinearBinary(space, dims, binary, index, depth); })
       .Case([&](nn::ConcatOp concat) { return getLinearConcat(space, dims, concat, index, depth); })

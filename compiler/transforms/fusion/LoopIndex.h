@@ -10,6 +10,7 @@
 #include <array>
 #include <optional>
 
+#include "compiler/transforms/fusion/ConstantForms.h"
 #include "compiler/transforms/shapes/ShapeAnalysis.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SmallVector.h"
@@ -44,9 +45,12 @@ public:
   std::optional<llvm::ArrayRef<ShapeExpr>> getElements(mlir::Value value) const { return analysis.getElements(value); }
   void note(mlir::Value value, LoopDims dims) { noted[value] = std::move(dims); }
   ShapeContext &getContext() { return analysis.getContext(); }
+  /// What the elements of constants say of their places.
+  ConstantForms &getConstantForms() { return forms; }
 
 private:
   ShapeAnalysis &analysis;
+  ConstantForms forms;
   llvm::DenseMap<mlir::Value, LoopDims> noted;
 };
 

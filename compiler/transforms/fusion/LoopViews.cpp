@@ -94,6 +94,15 @@ static std::optional<TensorIndex> concatSource(const LoopSpace &space, KnownDims
   return source;
 }
 
+/// Repeating what has one element along an axis is a broadcast.
+static std::optional<TensorIndex> tileSource(const LoopSpace &space, ArrayRef<ShapeExpr> operandDims,
+                                             ArrayRef<ShapeExpr> resultDims, ArrayRef<LinearIndex> index) {
+  for (auto [from, to] : llvm::zip_equal(operandDims, resultDims))
+    if (from != to && !from.isConstant(1))
+      return std::nullopt;
+  return broadcastSource(space, operandDims, resultDims, index);
+}
+
 std::optional<TensorIndex> heddle::attn::viewSource(const LoopSpace &space, KnownDims &dims, OpResult result,
                                                     ArrayRef<LinearIndex> index) {
   using Index = std::optional<TensorIndex>;
@@ -126,6 +135,7 @@ std::optional<TensorIndex> heddle::attn::viewSource(const LoopSpace &space, Know
         return source;
       })
       .Case([&](nn::ExpandOp) -> Index { return broadcastSource(space, operandDims, resultDims, index); })
+      .Case([&](nn::TileOp) { return tileSource(space, operandDims, resultDims, index); })
       .Case<nn::ReshapeOp, nn::FlattenOp>([&](Operation *) { return space.reshape(resultDims, index, operandDims); })
       .Case([&](nn::SliceOp slice) { return sliceSource(space, dims, slice, index); })
       .Case([&](nn::SplitOp) { return splitSource(space, dims, result, index); })

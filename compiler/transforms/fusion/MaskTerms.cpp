@@ -30,14 +30,16 @@ public:
 
   /// |element| holds the score; what it gives is multiplied by |factor| > 0 before the softmax.
   void visitScore(const Element &element, double factor);
+  /// |element| times |factor| of either sign is added.
+  void visitBias(const Element &element, double factor);
 
 private:
-  void visitBias(const Element &element, double factor);
   void visitScoreBinary(nn::BinaryOp op, const Element &element, double factor);
   void visitScoreWhere(nn::WhereOp op, const Element &element, double factor);
   void visitBiasBinary(nn::BinaryOp op, const Element &element, double factor);
   void visitBiasWhere(nn::WhereOp op, const Element &element, double factor);
   void visitTriangle(nn::TriluOp op, const Element &element, double factor);
+  void visitConstant(nn::ConstantOp op, const Element &element, double factor);
   bool visitUnit(const Element &element, double factor);
 
   /// The element of |operand| that |element| of an element-wise op reads.
@@ -134,7 +136,6 @@ void MaskFinder::visitScoreWhere(nn::WhereOp op, const Element &element, double 
 // What is added to the score.
 //===------------------------------------------------------------------------------------------------------------===//
 
-/// |element| times |factor| of either sign is added.
 void MaskFinder::visitBias(const Element &element, double factor) {
   if (getNumber(element.tensor) || visitUnit(element, factor))
     return;
@@ -144,6 +145,8 @@ void MaskFinder::visitBias(const Element &element, double factor) {
   if (std::optional<Element> source = getElementSource(space, dims, element))
     return visitBias(*source, factor);
   Operation *op = element.tensor.getDefiningOp();
+  if (auto constant = dyn_cast_or_null<nn::ConstantOp>(op))
+    return visitConstant(constant, element, factor);
   if (auto binary = dyn_cast_or_null<nn::BinaryOp>(op))
     return visitBiasBinary(binary, element, factor);
   if (auto where = dyn_cast_or_null<nn::WhereOp>(op))
@@ -203,6 +206,19 @@ void MaskFinder::visitTriangle(nn::TriluOp op, const Element &element, double fa
   addTerm(*fill * factor, [=](ElementEmitter &mask) { return mask.emitComparison(outside, column, diagonal); });
 }
 
+/// A stored triangle or window of fills.
+void MaskFinder::visitConstant(nn::ConstantOp op, const Element &element, double factor) {
+  const std::optional<DiagonalBand> &band = dims.getConstantForms().getBand(op);
+  bool keepsInside = band && isFill(band->outside * factor);
+  bool keepsOutside = band && isFill(band->inside * factor);
+  if (keepsInside == keepsOutside)
+    return opaque.push_back(element);
+  addTerm((keepsInside ? band->outside : band->inside) * factor, [=, form = *band](ElementEmitter &mask) {
+    Value inside = mask.emitInside(op, form, element.index);
+    return inside && keepsOutside ? mask.emitNot(inside) : inside;
+  });
+}
+
 /// The bool or integer tensor that |tensor| is a conversion of; null where there is none.
 static Value getConverted(Value tensor) {
   while (auto cast = tensor.getDefiningOp<nn::CastOp>()) {
@@ -250,5 +266,12 @@ SmallVector<MaskTerm> heddle::attn::findMaskTerms(ElementEmitter &emitter, const
                                                   SmallVectorImpl<Element> &opaque) {
   SmallVector<MaskTerm> terms;
   MaskFinder(emitter, terms, opaque).visitScore(softmaxInput, 1);
+  return terms;
+}
+
+SmallVector<MaskTerm> heddle::attn::findBiasTerms(ElementEmitter &emitter, const Element &bias,
+                                                  SmallVectorImpl<Element> &opaque) {
+  SmallVector<MaskTerm> terms;
+  MaskFinder(emitter, terms, opaque).visitBias(bias, 1);
   return terms;
 }

@@ -30,6 +30,10 @@ inline constexpr double kMaskFill = -9999;
 llvm::SmallVector<MaskTerm> findMaskTerms(ElementEmitter &emitter, const Element &softmaxInput,
                                           llvm::SmallVectorImpl<Element> &opaque);
 
+/// The same for |bias|, which is added to the score just so.
+llvm::SmallVector<MaskTerm> findBiasTerms(ElementEmitter &emitter, const Element &bias,
+                                          llvm::SmallVectorImpl<Element> &opaque);
+
 } // namespace heddle::attn
 
 #endif // HEDDLE_COMPILER_TRANSFORMS_FUSION_MASKTERMS_H

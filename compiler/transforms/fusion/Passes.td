@@ -37,6 +37,42 @@ def FoldConstantsPass : Pass<"nn-fold-constants", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::heddle::nn::NnDialect"];
 }
 
+def FoldMasksPass : Pass<"attn-fold-masks", "::mlir::func::FuncOp"> {
+  let summary = "Compute masks and biases of attentions inside of their regions, from positions";
+  let description = [{
+    A model that names its attention hands the mask over as a tensor as large as the scores, computed from ranges. Here
+    the expression moves into the mask region, and that of a bias into the score region, by the means of
+    attn-raise-sdpa: comparisons of ranges become comparisons of positions, of which an analysis of tiles knows what
+    they hide; what is smaller than the scores is captured.
+
+        %rows = nn.unsqueeze %positions axes [1] : (tensor<300xi64>) -> tensor<300x1xi64>
+        %past = nn.compare le %positions, %rows : (tensor<300xi64>, tensor<300x1xi64>) -> tensor<300x300xi1>
+        %keep = nn.binary and %past, %padding
+          : (tensor<300x300xi1>, tensor<2x1x1x300xi1>) -> tensor<2x1x300x300xi1>
+        %y = attn.sdpa %q, %k, %v mask_captures(%keep : tensor<2x1x300x300xi1>) mask {
+          ^bb0(%b: index, %n: index, %i: index, %j: index, %kept: i1):
+            attn.yield %kept : i1
+          } {fully_masked = #attn<fully_masked zero>, ...}
+      ==>
+        %y = attn.sdpa %q, %k, %v mask_captures(%padding : tensor<2x1x1x300xi1>) mask {
+          ^bb0(%b: index, %n: index, %i: index, %j: index, %kept: i1):
+            %past = arith.cmpi sle, %j, %i : index
+            %keep = arith.andi %past, %kept : i1
+            attn.yield %keep : i1
+          } {fully_masked = #attn<fully_masked zero>, ...}
+
+    A bias that selects -inf or another fill of at most -9999 also makes a mask region where the attention has none,
+    which only licenses skipping keys. A tensor whose expression would read more than the tensor itself stays one, and
+    so does a mask whose sizes only a run can compare with the attention's, or that goes with an offset of the queries.
+
+    Input invariant: shapes are inferred, constants folded.
+    Output IR: each row gives what it gave.
+  }];
+  let statistics = [Statistic<"numFolded", "num-folded", "Attentions whose masks or biases moved inside">];
+  let dependentDialects = ["::heddle::nn::NnDialect", "::heddle::attn::AttnDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::math::MathDialect"];
+}
+
 def RaiseSdpaPass : Pass<"attn-raise-sdpa", "::mlir::ModuleOp"> {
   let summary = "Make one attn.sdpa of each attention that is spelled out in products and a softmax";
   let description = [{

@@ -31,7 +31,7 @@ FAMILIES = {
     "mistral-window": (2, 4, 2, {BOTH}), "modernbert": (4, 4, 4, {"tensor", BOTH}), "mpnet": (2, 4, 4, {"tensor"}),
     "nomic-like-rope-bert": (2, 4, 4, {"tensor"}), "opt": (2, 4, 4, {BOTH}), "qwen2": (2, 4, 2, {BOTH}),
     "qwen3": (2, 4, 2, {BOTH}), "t5": (6, 4, 4, {"tensor", "position"}), "t5-encoder": (2, 4, 4, {"tensor"}),
-    "vit": (2, 4, 4, {"none"}), "wav2vec2": (2, 4, 4, {"none"}), "whisper": (6, 4, 4, {"none", "tensor"}),
+    "vit": (2, 4, 4, {"none"}), "wav2vec2": (2, 4, 4, {"none"}), "whisper": (6, 4, 4, {"none", BOTH}),
 }
 ENTRY = re.compile(r'\{heads = (\d+) : i64, kv_heads = (\d+) : i64, mask = "([^"]*)"')
 # An operator that has no importer yet; the driver names it.
@@ -74,6 +74,16 @@ class RaiseModelsTest(unittest.TestCase):
                     for part in ("nn.reduce mean", "nn.unary sqrt", "nn.unary erf"):
                         self.assertNotIn(part, text, "a norm or a GELU is left")
         self.assertEqual(seen, set(FAMILIES))
+
+    def test_masks_of_the_operator_are_positions_too(self):
+        models = sorted(SHARED.glob("models/*.dynamo-sdpa23/model.onnx")) or missing(f"no models in {SHARED / 'models'}")
+        with tempfile.TemporaryDirectory() as folder:
+            for model in models:
+                count, _, _, masks = FAMILIES[model.parent.name.split(".")[0]]
+                with self.subTest(model.parent.name):
+                    entries = ENTRY.findall(self.fusion(model, folder))
+                    self.assertEqual(len(entries), count)
+                    self.assertLessEqual({mask for _, _, mask in entries}, masks)
 
     def test_raised_models_give_torchs_outputs(self):
         with tempfile.TemporaryDirectory() as name:

@@ -262,3 +262,167 @@ func.func @forgets_positions_that_always_pass(%q: tensor<1x2x5x8xf32>, %k: tenso
   %y = nn.matmul %p, %v : (tensor<1x2x5x7xf32>, tensor<1x2x7x8xf32>) -> tensor<1x2x5x8xf32>
   return %y : tensor<1x2x5x8xf32>
 }
+
+// -----
+
+// Positions that are stored as numbers are positions: here of rows two keys apart, from the third on.
+// CHECK-LABEL: func.func @takes_stored_numbers_for_positions
+// CHECK-NOT: captures
+// CHECK: } mask {
+// CHECK: ^bb0(%{{.*}}: index, %{{.*}}: index, %[[I:.*]]: index, %[[J:.*]]: index):
+// CHECK-DAG: %[[TWO:.*]] = arith.constant 2 : index
+// CHECK-DAG: %[[ROW:.*]] = arith.muli %[[I]], %[[TWO]] : index
+// CHECK-DAG: %[[LAST:.*]] = arith.addi
+// CHECK: arith.cmpi sle, %[[J]], %{{.*}} : index
+func.func @takes_stored_numbers_for_positions(%q: tensor<1x2x5x8xf32>, %k: tensor<1x2x8x7xf32>, %v: tensor<1x2x7x8xf32>) -> tensor<1x2x5x8xf32> {
+  %j = nn.constant dense<[[0, 1, 2, 3, 4, 5, 6]]> : tensor<1x7xi64>
+  %i = nn.constant dense<[[3], [5], [7], [9], [11]]> : tensor<5x1xi64>
+  %seen = nn.compare le %j, %i : (tensor<1x7xi64>, tensor<5x1xi64>) -> tensor<5x7xi1>
+  %qk = nn.matmul %q, %k : (tensor<1x2x5x8xf32>, tensor<1x2x8x7xf32>) -> tensor<1x2x5x7xf32>
+  %fill = nn.constant dense<-1.0e9> : tensor<f32>
+  %s = nn.where %seen, %qk, %fill : (tensor<5x7xi1>, tensor<1x2x5x7xf32>, tensor<f32>) -> tensor<1x2x5x7xf32>
+  %p = nn.softmax %s {axis = 3 : i64} : (tensor<1x2x5x7xf32>) -> tensor<1x2x5x7xf32>
+  %y = nn.matmul %p, %v : (tensor<1x2x5x7xf32>, tensor<1x2x7x8xf32>) -> tensor<1x2x5x8xf32>
+  return %y : tensor<1x2x5x8xf32>
+}
+
+// -----
+
+// One number that is out of line makes them data.
+// CHECK-LABEL: func.func @reads_stored_numbers_out_of_line
+// CHECK: mask_captures(%{{.*}} : tensor<1x7xi64>) score {
+// CHECK: } mask {
+// CHECK: ^bb0({{.*}}, %[[KEY:.*]]: i64):
+// CHECK: arith.cmpi sle, %[[KEY]], %{{.*}} : i64
+func.func @reads_stored_numbers_out_of_line(%q: tensor<1x2x5x8xf32>, %k: tensor<1x2x8x7xf32>, %v: tensor<1x2x7x8xf32>) -> tensor<1x2x5x8xf32> {
+  %j = nn.constant dense<[[0, 1, 2, 3, 4, 5, 7]]> : tensor<1x7xi64>
+  %i = nn.constant dense<[[3], [5], [7], [9], [11]]> : tensor<5x1xi64>
+  %seen = nn.compare le %j, %i : (tensor<1x7xi64>, tensor<5x1xi64>) -> tensor<5x7xi1>
+  %qk = nn.matmul %q, %k : (tensor<1x2x5x8xf32>, tensor<1x2x8x7xf32>) -> tensor<1x2x5x7xf32>
+  %fill = nn.constant dense<-1.0e9> : tensor<f32>
+  %s = nn.where %seen, %qk, %fill : (tensor<5x7xi1>, tensor<1x2x5x7xf32>, tensor<f32>) -> tensor<1x2x5x7xf32>
+  %p = nn.softmax %s {axis = 3 : i64} : (tensor<1x2x5x7xf32>) -> tensor<1x2x5x7xf32>
+  %y = nn.matmul %p, %v : (tensor<1x2x5x7xf32>, tensor<1x2x7x8xf32>) -> tensor<1x2x5x8xf32>
+  return %y : tensor<1x2x5x8xf32>
+}
+
+// -----
+
+// So do numbers that sums of positions can't hold.
+// CHECK-LABEL: func.func @reads_stored_numbers_that_are_no_positions
+// CHECK: mask_captures(%{{.*}} : tensor<1x7xi64>) score {
+func.func @reads_stored_numbers_that_are_no_positions(%q: tensor<1x2x5x8xf32>, %k: tensor<1x2x8x7xf32>, %v: tensor<1x2x7x8xf32>) -> tensor<1x2x5x8xf32> {
+  %j = nn.constant dense<[[0, 1152921504606846976, 2305843009213693952, 3458764513820540928, 4611686018427387904, 5764607523034234880, 6917529027641081856]]> : tensor<1x7xi64>
+  %i = nn.constant dense<[[3], [5], [7], [9], [11]]> : tensor<5x1xi64>
+  %seen = nn.compare le %j, %i : (tensor<1x7xi64>, tensor<5x1xi64>) -> tensor<5x7xi1>
+  %qk = nn.matmul %q, %k : (tensor<1x2x5x8xf32>, tensor<1x2x8x7xf32>) -> tensor<1x2x5x7xf32>
+  %fill = nn.constant dense<-1.0e9> : tensor<f32>
+  %s = nn.where %seen, %qk, %fill : (tensor<5x7xi1>, tensor<1x2x5x7xf32>, tensor<f32>) -> tensor<1x2x5x7xf32>
+  %p = nn.softmax %s {axis = 3 : i64} : (tensor<1x2x5x7xf32>) -> tensor<1x2x5x7xf32>
+  %y = nn.matmul %p, %v : (tensor<1x2x5x7xf32>, tensor<1x2x7x8xf32>) -> tensor<1x2x5x8xf32>
+  return %y : tensor<1x2x5x8xf32>
+}
+
+// -----
+
+// A stored triangle, the third key on its first row's end.
+// CHECK-LABEL: func.func @takes_a_stored_triangle_for_positions
+// CHECK-NOT: captures
+// CHECK: } mask {
+// CHECK: ^bb0(%{{.*}}: index, %{{.*}}: index, %[[I:.*]]: index, %[[J:.*]]: index):
+// CHECK: %[[LAST:.*]] = arith.addi %[[I]], %{{.*}} : index
+// CHECK: %[[KEEP:.*]] = arith.cmpi sle, %[[J]], %[[LAST]] : index
+// CHECK: attn.yield %[[KEEP]] : i1
+func.func @takes_a_stored_triangle_for_positions(%q: tensor<1x2x5x8xf32>, %k: tensor<1x2x8x7xf32>, %v: tensor<1x2x7x8xf32>) -> tensor<1x2x5x8xf32> {
+  %seen = nn.constant dense<[[true, true, true, false, false, false, false], [true, true, true, true, false, false, false], [true, true, true, true, true, false, false], [true, true, true, true, true, true, false], [true, true, true, true, true, true, true]]> : tensor<5x7xi1>
+  %qk = nn.matmul %q, %k : (tensor<1x2x5x8xf32>, tensor<1x2x8x7xf32>) -> tensor<1x2x5x7xf32>
+  %fill = nn.constant dense<-1.0e9> : tensor<f32>
+  %s = nn.where %seen, %qk, %fill : (tensor<5x7xi1>, tensor<1x2x5x7xf32>, tensor<f32>) -> tensor<1x2x5x7xf32>
+  %p = nn.softmax %s {axis = 3 : i64} : (tensor<1x2x5x7xf32>) -> tensor<1x2x5x7xf32>
+  %y = nn.matmul %p, %v : (tensor<1x2x5x7xf32>, tensor<1x2x7x8xf32>) -> tensor<1x2x5x8xf32>
+  return %y : tensor<1x2x5x8xf32>
+}
+
+// -----
+
+// With one element wrong, its last, it is a tensor.
+// CHECK-LABEL: func.func @reads_a_triangle_with_a_hole
+// CHECK: mask_captures(%{{.*}} : tensor<5x7xi1>)
+// CHECK: } mask {
+// CHECK: ^bb0({{.*}}, %[[KEPT:.*]]: i1):
+// CHECK-NEXT: attn.yield %[[KEPT]] : i1
+func.func @reads_a_triangle_with_a_hole(%q: tensor<1x2x5x8xf32>, %k: tensor<1x2x8x7xf32>, %v: tensor<1x2x7x8xf32>) -> tensor<1x2x5x8xf32> {
+  %seen = nn.constant dense<[[true, true, true, false, false, false, false], [true, true, true, true, false, false, false], [true, true, true, true, true, false, false], [true, true, true, true, true, true, false], [true, true, true, true, true, true, false]]> : tensor<5x7xi1>
+  %qk = nn.matmul %q, %k : (tensor<1x2x5x8xf32>, tensor<1x2x8x7xf32>) -> tensor<1x2x5x7xf32>
+  %fill = nn.constant dense<-1.0e9> : tensor<f32>
+  %s = nn.where %seen, %qk, %fill : (tensor<5x7xi1>, tensor<1x2x5x7xf32>, tensor<f32>) -> tensor<1x2x5x7xf32>
+  %p = nn.softmax %s {axis = 3 : i64} : (tensor<1x2x5x7xf32>) -> tensor<1x2x5x7xf32>
+  %y = nn.matmul %p, %v : (tensor<1x2x5x7xf32>, tensor<1x2x7x8xf32>) -> tensor<1x2x5x8xf32>
+  return %y : tensor<1x2x5x8xf32>
+}
+
+// -----
+
+// A stored window of fills: what is added is a selection, and rows that see nothing give NaN.
+// CHECK-LABEL: func.func @takes_a_stored_window_of_fills_for_positions
+// CHECK-NOT: captures
+// CHECK: score {
+// CHECK: arith.select
+// CHECK: } mask {
+// CHECK: ^bb0(%{{.*}}: index, %{{.*}}: index, %[[I:.*]]: index, %[[J:.*]]: index):
+// CHECK-DAG: arith.cmpi sle, %[[J]], %{{.*}} : index
+// CHECK-DAG: arith.cmpi sge, %[[J]], %{{.*}} : index
+// CHECK: arith.andi
+// CHECK: fully_masked = #attn<fully_masked nan>
+func.func @takes_a_stored_window_of_fills_for_positions(%q: tensor<1x2x5x8xf32>, %k: tensor<1x2x8x7xf32>, %v: tensor<1x2x7x8xf32>) -> tensor<1x2x5x8xf32> {
+  %m = nn.constant dense<[[0.0, 0.0, 0xFF800000, 0xFF800000, 0xFF800000, 0xFF800000, 0xFF800000], [0.0, 0.0, 0.0, 0xFF800000, 0xFF800000, 0xFF800000, 0xFF800000], [0.0, 0.0, 0.0, 0.0, 0xFF800000, 0xFF800000, 0xFF800000], [0xFF800000, 0.0, 0.0, 0.0, 0.0, 0xFF800000, 0xFF800000], [0xFF800000, 0xFF800000, 0.0, 0.0, 0.0, 0.0, 0xFF800000]]> : tensor<5x7xf32>
+  %qk = nn.matmul %q, %k : (tensor<1x2x5x8xf32>, tensor<1x2x8x7xf32>) -> tensor<1x2x5x7xf32>
+  %s = nn.binary add %qk, %m : (tensor<1x2x5x7xf32>, tensor<5x7xf32>) -> tensor<1x2x5x7xf32>
+  %p = nn.softmax %s {axis = 3 : i64} : (tensor<1x2x5x7xf32>) -> tensor<1x2x5x7xf32>
+  %y = nn.matmul %p, %v : (tensor<1x2x5x7xf32>, tensor<1x2x7x8xf32>) -> tensor<1x2x5x8xf32>
+  return %y : tensor<1x2x5x8xf32>
+}
+
+// -----
+
+// A mild fill is a number that positions choose.
+// CHECK-LABEL: func.func @makes_no_mask_of_a_stored_mild_fill
+// CHECK-NOT: captures
+// CHECK: score {
+// CHECK: arith.select
+// CHECK-NOT: mask {
+// CHECK: return
+func.func @makes_no_mask_of_a_stored_mild_fill(%q: tensor<1x2x5x8xf32>, %k: tensor<1x2x8x7xf32>, %v: tensor<1x2x7x8xf32>) -> tensor<1x2x5x8xf32> {
+  %m = nn.constant dense<[[0.0, -100.0, -100.0, -100.0, -100.0, -100.0, -100.0], [0.0, 0.0, -100.0, -100.0, -100.0, -100.0, -100.0], [0.0, 0.0, 0.0, -100.0, -100.0, -100.0, -100.0], [0.0, 0.0, 0.0, 0.0, -100.0, -100.0, -100.0], [0.0, 0.0, 0.0, 0.0, 0.0, -100.0, -100.0]]> : tensor<5x7xf32>
+  %qk = nn.matmul %q, %k : (tensor<1x2x5x8xf32>, tensor<1x2x8x7xf32>) -> tensor<1x2x5x7xf32>
+  %s = nn.binary add %qk, %m : (tensor<1x2x5x7xf32>, tensor<5x7xf32>) -> tensor<1x2x5x7xf32>
+  %p = nn.softmax %s {axis = 3 : i64} : (tensor<1x2x5x7xf32>) -> tensor<1x2x5x7xf32>
+  %y = nn.matmul %p, %v : (tensor<1x2x5x7xf32>, tensor<1x2x7x8xf32>) -> tensor<1x2x5x8xf32>
+  return %y : tensor<1x2x5x8xf32>
+}
+
+// -----
+
+// A part of a longer buffer of bytes, as GPT-2 keeps one: rows from the third on.
+// CHECK-LABEL: func.func @shifts_a_slice_of_a_stored_triangle
+// CHECK-NOT: captures
+// CHECK: } mask {
+// CHECK: ^bb0(%{{.*}}: index, %{{.*}}: index, %[[I:.*]]: index, %[[J:.*]]: index):
+// CHECK-DAG: %[[TWO:.*]] = arith.constant 2 : index
+// CHECK-DAG: %[[LAST:.*]] = arith.addi %[[I]], %[[TWO]] : index
+// CHECK: %[[KEEP:.*]] = arith.cmpi sle, %[[J]], %{{.*}} : index
+// CHECK-NEXT: attn.yield %[[KEEP]] : i1
+func.func @shifts_a_slice_of_a_stored_triangle(%q: tensor<1x2x5x8xf32>, %k: tensor<1x2x8x7xf32>, %v: tensor<1x2x7x8xf32>) -> tensor<1x2x5x8xf32> {
+  %buffer = nn.constant dense<[[[[1, 0, 0, 0, 0, 0, 0, 0, 0], [1, 1, 0, 0, 0, 0, 0, 0, 0], [1, 1, 1, 0, 0, 0, 0, 0, 0], [1, 1, 1, 1, 0, 0, 0, 0, 0], [1, 1, 1, 1, 1, 0, 0, 0, 0], [1, 1, 1, 1, 1, 1, 0, 0, 0], [1, 1, 1, 1, 1, 1, 1, 0, 0], [1, 1, 1, 1, 1, 1, 1, 1, 0], [1, 1, 1, 1, 1, 1, 1, 1, 1]]]]> : tensor<1x1x9x9xui8>
+  %starts = nn.constant dense<[2, 0]> : tensor<2xi64>
+  %ends = nn.constant dense<[7, 7]> : tensor<2xi64>
+  %axes = nn.constant dense<[2, 3]> : tensor<2xi64>
+  %part = nn.slice %buffer, %starts, %ends axes(%axes : tensor<2xi64>) : (tensor<1x1x9x9xui8>, tensor<2xi64>, tensor<2xi64>) -> tensor<1x1x5x7xui8>
+  %seen = nn.cast %part {to = i1} : (tensor<1x1x5x7xui8>) -> tensor<1x1x5x7xi1>
+  %qk = nn.matmul %q, %k : (tensor<1x2x5x8xf32>, tensor<1x2x8x7xf32>) -> tensor<1x2x5x7xf32>
+  %fill = nn.constant dense<-1.0e9> : tensor<f32>
+  %s = nn.where %seen, %qk, %fill : (tensor<1x1x5x7xi1>, tensor<1x2x5x7xf32>, tensor<f32>) -> tensor<1x2x5x7xf32>
+  %p = nn.softmax %s {axis = 3 : i64} : (tensor<1x2x5x7xf32>) -> tensor<1x2x5x7xf32>
+  %y = nn.matmul %p, %v : (tensor<1x2x5x7xf32>, tensor<1x2x7x8xf32>) -> tensor<1x2x5x8xf32>
+  return %y : tensor<1x2x5x8xf32>
+}
