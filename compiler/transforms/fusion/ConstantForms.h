@@ -28,7 +28,8 @@ struct DiagonalBand {
 };
 
 /// Forms of constants, each found in time linear in what is stored and remembered. Files that can't be read are
-/// diagnosed and have no form. Keeps values by address: not for longer than the function stays as it is.
+/// diagnosed and have no form. Keeps values by address: not for longer than the function stays as it is. What is
+/// returned is valid until the next call.
 class ConstantForms {
 public:
   /// Of i32 and i64 constants whose numbers are so small that sums of some can't wrap; others have none.
