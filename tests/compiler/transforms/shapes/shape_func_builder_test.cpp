@@ -80,7 +80,8 @@ protected:
     module = ModuleOp::create(builder.getUnknownLoc());
     builder.setInsertionPointToEnd(module->getBody());
     func =
-        builder.create<rt::FuncOp>(builder.getUnknownLoc(), "main", builder.getArrayAttr({}), builder.getArrayAttr({}));
+        builder.create<rt::FuncOp>(builder.getUnknownLoc(), "main", builder.getArrayAttr({}), builder.getArrayAttr({}),
+                                   /*specializes=*/FlatSymbolRefAttr());
     func.getBody().emplaceBlock();
   }
 
