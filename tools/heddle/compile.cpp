@@ -22,7 +22,7 @@ public:
     options.text("--bucket", bucket, "SIZE,...",
                  "also compile for just these lengths, as in 32,64 or sequence=32,64; others run as well");
     options.text("--precision", precision, "f32|bf16",
-                 "of the weights of matrix products; bf16 halves them, for targets with avx512bf16; default: f32");
+                 "of weights of matrix products; bf16 (targets with avx512bf16) halves them; default: f32");
     options.flag("--no-fusion", noFusion, "leave the model's operators as they are written, for comparison");
     options.text("--compile-to", phase, "PHASE", "stop after import, fusion, outlining, tiling, codegen ...");
     options.text("--dump-phases-to", dumpFolder, "FOLDER", "write the IR after each phase");

@@ -307,7 +307,7 @@ HEDDLE_API heddle_status_t heddle_session_run(heddle_session_t *session, const c
                                               const heddle_tensor_t *const *inputs, size_t input_count,
                                               heddle_tensor_t **out_outputs, size_t output_count);
 
-/// Makes the run in progress return HEDDLE_STATUS_CANCELLED soon: when each thread has finished the share of a dispatch
+/// Makes the run in progress return HEDDLE_STATUS_CANCELLED soon: when each thread has finished the part of a dispatch
 /// that it is at. Callable from any thread. Does nothing when no run is in progress; a later run isn't affected.
 HEDDLE_API void heddle_session_cancel(heddle_session_t *session);
 
