@@ -79,6 +79,8 @@ llvm::Expected<Results> evaluate(nn::TopKOp op, In<nn::TopKOp> in);
 llvm::Expected<HostTensor> evaluate(nn::QuantizeLinearOp op, In<nn::QuantizeLinearOp> in);
 llvm::Expected<HostTensor> evaluate(nn::DequantizeLinearOp op, In<nn::DequantizeLinearOp> in);
 llvm::Expected<Results> evaluate(nn::DynamicQuantizeLinearOp op, In<nn::DynamicQuantizeLinearOp> in);
+llvm::Expected<Results> evaluate(nn::QuantizeRowsOp op, In<nn::QuantizeRowsOp> in);
+llvm::Expected<Results> evaluate(nn::QuantizeWeightOp op, In<nn::QuantizeWeightOp> in);
 llvm::Expected<HostTensor> evaluate(nn::MatMulIntegerOp op, In<nn::MatMulIntegerOp> in);
 
 // Attention (EvaluateAttention.cpp) and what surrounds it (EvaluateAttentionParts.cpp).

@@ -54,6 +54,7 @@ llvm::Expected<Results> dispatch(Operation *op, Operands operands) {
       .Case<nn::GatherOp, nn::GatherElementsOp, nn::GatherNdOp>(call)
       .Case<nn::ScatterElementsOp, nn::ScatterNdOp, nn::OneHotOp, nn::TopKOp>(call)
       .Case<nn::QuantizeLinearOp, nn::DequantizeLinearOp, nn::DynamicQuantizeLinearOp, nn::MatMulIntegerOp>(call)
+      .Case<nn::QuantizeRowsOp, nn::QuantizeWeightOp>(call)
       .Case<attn::SdpaOp, attn::OnlineSdpaOp, attn::MergePartialsOp, attn::FinalizePartialsOp>(call)
       .Case<attn::QkvProjectionOp, attn::RopeOp, attn::KvCacheUpdateOp>(call)
       .Default([](Operation *) -> llvm::Expected<Results> {

@@ -21,6 +21,14 @@ LogicalResult MatMulOp::inferReturnTypes(MLIRContext *, OptionalLocation locatio
   return success();
 }
 
+/// True if |zeroPoint| has |lhs|'s shape but for a last extent of 1.
+static bool hasOneEachRow(RankedTensorType lhs, RankedTensorType zeroPoint) {
+  if (zeroPoint.getRank() < 2 || zeroPoint.getRank() != lhs.getRank() || !mayEqual(zeroPoint.getShape().back(), 1))
+    return false;
+  auto leading = llvm::zip(lhs.getShape().drop_back(), zeroPoint.getShape().drop_back());
+  return llvm::all_of(leading, [](auto pair) { return mayEqual(std::get<0>(pair), std::get<1>(pair)); });
+}
+
 /// Checks that a zero point has its operand's type and is a scalar or a vector of |extent| entries.
 static LogicalResult checkZeroPoint(OptionalLocation location, StringRef side, Value operand, Value zeroPoint,
                                     int64_t extent) {
@@ -29,6 +37,8 @@ static LogicalResult checkZeroPoint(OptionalLocation location, StringRef side, V
   if (type.getElementType() != element)
     return emitOptionalError(location, "expects a ", side, " zero point of type ", element, ", got ",
                              type.getElementType());
+  if (side == "left" && hasOneEachRow(getTensorType(operand), type))
+    return success();
   if (type.getRank() > 1 || (type.getRank() == 1 && !mayEqual(type.getDimSize(0), extent)))
     return emitOptionalError(location, "expects a ", side, " zero point of shape [] or ", formatList(extent), ", got ",
                              formatList(type.getShape()));

@@ -196,3 +196,39 @@ LogicalResult DynamicQuantizeLinearOp::inferReturnTypes(MLIRContext *context, Op
   types.push_back(RankedTensorType::get({}, code));
   return success();
 }
+
+LogicalResult QuantizeRowsOp::inferReturnTypes(MLIRContext *context, OptionalLocation location, Adaptor adaptor,
+                                               SmallVectorImpl<Type> &types) {
+  RankedTensorType input = getTensorType(adaptor.getInput());
+  if (input.getRank() == 0)
+    return emitOptionalError(location, "expects rows, got a scalar");
+  Type code = IntegerType::get(context, 8, IntegerType::Unsigned);
+  Extents rows(input.getShape());
+  rows.back() = 1;
+  types.push_back(input.clone(code));
+  types.push_back(input.clone(rows));
+  types.push_back(RankedTensorType::get(rows, code));
+  return success();
+}
+
+LogicalResult QuantizeWeightOp::inferReturnTypes(MLIRContext *, OptionalLocation location, Adaptor adaptor,
+                                                 SmallVectorImpl<Type> &types) {
+  RankedTensorType input = getTensorType(adaptor.getInput());
+  int64_t axis = adaptor.getAxis(), blockSize = adaptor.getBlockSize();
+  if (axis != 0 && axis != 1)
+    return emitOptionalError(location, "expects axis 0 or 1, got ", axis);
+  if (blockSize < 0)
+    return emitOptionalError(location, "expects blocks of one element or more, got ", blockSize);
+  if (adaptor.getPairSafe() && (blockSize != 0 || !adaptor.getTo().isSignlessInteger(8)))
+    return emitOptionalError(location, "expects codes of i8 without blocks to be pair-safe");
+  types.push_back(input.clone(adaptor.getTo()));
+  if (blockSize == 0) {
+    types.push_back(input.clone({input.getDimSize(axis)}));
+    return success();
+  }
+  Extents blocks(input.getShape());
+  if (int64_t &extent = blocks[1 - axis]; !ShapedType::isDynamic(extent))
+    extent = llvm::divideCeil(extent, blockSize);
+  types.push_back(input.clone(blocks));
+  return success();
+}

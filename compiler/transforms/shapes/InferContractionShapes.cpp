@@ -34,11 +34,20 @@ static LogicalResult inferMatMul(ShapeAnalyzer &analyzer, Operation *op) {
 
 LogicalResult heddle::inferDims(ShapeAnalyzer &analyzer, nn::MatMulOp op) { return inferMatMul(analyzer, op); }
 
-/// A zero point is a scalar or has one entry a row (of the left side) or column (of the right side).
+/// A zero point is a scalar or has one entry a row (of the left side, then perhaps one for each of its rows in all
+/// batches) or column (of the right side).
 static LogicalResult requireZeroPoints(ShapeAnalyzer &analyzer, nn::MatMulIntegerOp op, Value zeroPoints,
                                        ShapeExpr count) {
   if (!zeroPoints || analyzer.getDims(zeroPoints).empty())
     return success();
+  if (analyzer.getDims(zeroPoints).size() > 1) {
+    ArrayRef<ShapeExpr> have = analyzer.getDims(zeroPoints), want = analyzer.getDims(op.getLhs());
+    for (auto [i, sizes] : llvm::enumerate(llvm::zip(have.drop_back(), want.drop_back())))
+      if (failed(analyzer.requireEqual(op, std::get<0>(sizes), std::get<1>(sizes),
+                                       "expects zero points of size {b} at dimension " + Twine(i) + ", got {a}")))
+        return failure();
+    return success();
+  }
   return analyzer.requireEqual(op, analyzer.getDims(zeroPoints)[0], count, "expects {b} zero points, got {a}");
 }
 

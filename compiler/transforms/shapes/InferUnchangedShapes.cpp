@@ -88,6 +88,14 @@ LogicalResult heddle::inferDims(ShapeAnalyzer &analyzer, nn::DynamicQuantizeLine
   return setUnchangedDims(analyzer, op);
 }
 
+LogicalResult heddle::inferDims(ShapeAnalyzer &analyzer, nn::QuantizeRowsOp op) {
+  ShapeExprs rows(analyzer.getDims(op.getInput()));
+  rows.back() = analyzer.context.constant(1);
+  if (failed(analyzer.setDims(op.getScale(), rows)) || failed(analyzer.setDims(op.getZeroPoint(), rows)))
+    return failure();
+  return setUnchangedDims(analyzer, op);
+}
+
 //===----------------------------------------------------------------------===//
 // Scatters
 //===----------------------------------------------------------------------===//

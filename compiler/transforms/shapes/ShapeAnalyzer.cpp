@@ -171,8 +171,8 @@ LogicalResult ShapeAnalyzer::inferDims(Operation *op) {
       .Case<MatMulOp, MatMulIntegerOp, GemmOp, EinsumOp, ConvOp, ConvTransposeOp, PoolOp, ResizeOp, ReshapeOp,
             TransposeOp, SqueezeOp, UnsqueezeOp, FlattenOp, ExpandOp, TileOp, ConcatOp, SplitOp, ReduceOp, ArgReduceOp,
             SliceOp, GatherOp, GatherElementsOp, GatherNdOp, PadOp, OneHotOp, TopKOp, RangeOp, ConstantOfShapeOp,
-            LayerNormOp, RmsNormOp, QuantizeLinearOp, DequantizeLinearOp, DynamicQuantizeLinearOp, ScatterElementsOp,
-            ScatterNdOp>([&](auto op) { return heddle::inferDims(*this, op); })
+            LayerNormOp, RmsNormOp, QuantizeLinearOp, DequantizeLinearOp, DynamicQuantizeLinearOp, QuantizeRowsOp,
+            ScatterElementsOp, ScatterNdOp>([&](auto op) { return heddle::inferDims(*this, op); })
       .Case([&](attn::SdpaOp op) { return heddle::inferDims(*this, op); })
       .Case([&](attn::RopeOp op) { return inferDimsAsFirstOperand(*this, op); })
       // Constants, nn.shape and nn.size have static types; so have ops of other dialects, or they are refused.

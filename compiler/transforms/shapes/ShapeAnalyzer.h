@@ -132,6 +132,7 @@ mlir::LogicalResult inferDims(ShapeAnalyzer &analyzer, nn::RmsNormOp op);
 mlir::LogicalResult inferDims(ShapeAnalyzer &analyzer, nn::QuantizeLinearOp op);
 mlir::LogicalResult inferDims(ShapeAnalyzer &analyzer, nn::DequantizeLinearOp op);
 mlir::LogicalResult inferDims(ShapeAnalyzer &analyzer, nn::DynamicQuantizeLinearOp op);
+mlir::LogicalResult inferDims(ShapeAnalyzer &analyzer, nn::QuantizeRowsOp op);
 mlir::LogicalResult inferDims(ShapeAnalyzer &analyzer, nn::ScatterElementsOp op);
 mlir::LogicalResult inferDims(ShapeAnalyzer &analyzer, nn::ScatterNdOp op);
 

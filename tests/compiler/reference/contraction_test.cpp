@@ -5,6 +5,9 @@
 #include "compiler/reference/MatMul.h"
 #include "tests/compiler/reference/evaluator_test.h"
 
+#include <limits>
+#include <random>
+
 namespace heddle::reference {
 namespace {
 
@@ -203,6 +206,66 @@ TEST_F(ContractionTest, MatMulIntegerSubtractsZeroPointsOfRowsAndColumns) {
                     makeInts({2}, {0, 255}, "ui8"), makeInts({2}, {127, -1}, "i8")},
                    "tensor<2x2xi32>"),
             (Ints{-65025, 32640, 65025, -32640}));
+}
+
+TEST_F(ContractionTest, MatMulIntegerSubtractsZeroPointsOfRowsInBatches) {
+  EXPECT_EQ(intsOf("nn.matmul_integer %a, %b lhs_zero_point(%c : tensor<2x2x1xui8>)"
+                   " : (tensor<2x2x1xui8>, tensor<1x1xi8>) -> tensor<2x2x1xi32>",
+                   {makeInts({2, 2, 1}, {5, 5, 5, 5}, "ui8"), makeInts({1, 1}, {3}, "i8"),
+                    makeInts({2, 2, 1}, {1, 2, 3, 4}, "ui8")},
+                   "tensor<2x2x1xi32>"),
+            (Ints{12, 9, 6, 3}));
+}
+
+TEST_F(ContractionTest, QuantizeRowsLooksAtEachRowAlone) {
+  auto run = [&](std::vector<double> x) {
+    return runOp("nn.quantize_rows %a : (tensor<2x3xf32>) -> (tensor<2x3xui8>, tensor<2x1xf32>, tensor<2x1xui8>)",
+                 {makeFloats({2, 3}, x)}, "tensor<2x3xui8>, tensor<2x1xf32>, tensor<2x1xui8>");
+  };
+  std::vector<HostTensor> y = run({-1, 0, 4.1f, 0, 0, 0});
+  EXPECT_EQ(y[1].getFloats().vec(), (std::vector<double>{(4.1f + 1) / 255, 1}));
+  EXPECT_EQ(y[2].getInts().vec(), (Ints{50, 0}));
+  EXPECT_EQ(y[0].getInts().vec(), (Ints{0, 50, 255, 0, 0, 0}));
+  // A row that isn't finite spoils itself alone; one of denormal numbers has no scale of its own.
+  y = run({1, std::numeric_limits<double>::infinity(), 2, 1e-38, 0, -1e-38});
+  EXPECT_TRUE(std::isnan(y[1].getFloats()[0]));
+  EXPECT_EQ(y[1].getFloats()[1], 1);
+  EXPECT_EQ(y[0].getInts()[3], 0);
+}
+
+TEST_F(ContractionTest, QuantizeWeightGivesEachColumnItsScale) {
+  std::vector<HostTensor> y = runOp("nn.quantize_weight %a {axis = 1 : i64, block_size = 0 : i64, to = i8}"
+                                    " : (tensor<2x3xf32>) -> (tensor<2x3xi8>, tensor<3xf32>)",
+                                    {makeFloats({2, 3}, {1, 0, -254, 0.5, 0, 127})}, "tensor<2x3xi8>, tensor<3xf32>");
+  EXPECT_EQ(y[1].getFloats().vec(), (std::vector<double>{1 / 127.0f, 1, 2}));
+  EXPECT_EQ(y[0].getInts().vec(), (Ints{127, 0, -127, 64, 0, 64})); // 63.5 to even
+}
+
+TEST_F(ContractionTest, QuantizeWeightBlocksAreRoundedUp) {
+  std::vector<HostTensor> y = runOp("nn.quantize_weight %a {axis = 1 : i64, block_size = 2 : i64, to = i4}"
+                                    " : (tensor<3x2xf32>) -> (tensor<3x2xi4>, tensor<2x2xf32>)",
+                                    {makeFloats({3, 2}, {7, 1, -3, 0, 14, 70})}, "tensor<3x2xi4>, tensor<2x2xf32>");
+  EXPECT_EQ(y[1].getFloats().vec(), (std::vector<double>{1, 1 / 7.0f, 2, 10}));
+  EXPECT_EQ(y[0].getInts().vec(), (Ints{7, 7, -3, 0, 7, 7}));
+}
+
+TEST_F(ContractionTest, PairSafeWeightsFitSixteenBits) {
+  // Column 0: a pair of equal sign at the limit raises the scale. Column 1: unequal signs leave it as it is.
+  std::vector<HostTensor> y = runOp("nn.quantize_weight %a {axis = 1 : i64, block_size = 0 : i64, pair_safe, to = i8}"
+                                    " : (tensor<3x2xf32>) -> (tensor<3x2xi8>, tensor<2xf32>)",
+                                    {makeFloats({3, 2}, {127, 127, 127, -127, 1, 1})}, "tensor<3x2xi8>, tensor<2xf32>");
+  EXPECT_EQ(y[1].getFloats().vec(), (std::vector<double>{254 / 128.0f, 1}));
+  EXPECT_EQ(y[0].getInts().vec(), (Ints{64, 127, 64, -127, 1, 1}));
+  // Whatever the weights, two products with 255 fit.
+  std::mt19937 random(7);
+  std::vector<double> weights(64);
+  for (double &weight : weights)
+    weight = static_cast<float>(std::normal_distribution<double>()(random));
+  y = runOp("nn.quantize_weight %a {axis = 1 : i64, block_size = 0 : i64, pair_safe, to = i8}"
+            " : (tensor<64x1xf32>) -> (tensor<64x1xi8>, tensor<1xf32>)",
+            {makeFloats({64, 1}, weights)}, "tensor<64x1xi8>, tensor<1xf32>");
+  for (int64_t i = 0; i < 64; i += 2)
+    EXPECT_LE(std::abs(y[0].getInts()[i] + y[0].getInts()[i + 1]), 128);
 }
 
 } // namespace

@@ -79,3 +79,43 @@ func.func @matmul_integer_3(%a: tensor<?x384xui8>, %b: tensor<383x4xi8>) {
   %0 = nn.matmul_integer %a, %b : (tensor<?x384xui8>, tensor<383x4xi8>) -> tensor<?x4xi32>
   return
 }
+
+// -----
+
+func.func @quantize_rows_1(%x: tensor<f32>) {
+  // expected-error @below {{expects rows, got a scalar}}
+  %0, %1, %2 = nn.quantize_rows %x : (tensor<f32>) -> (tensor<ui8>, tensor<f32>, tensor<ui8>)
+  return
+}
+
+// -----
+
+func.func @quantize_weight_1(%w: tensor<8x4xf32>) {
+  // expected-error @below {{expects axis 0 or 1, got 2}}
+  %0, %1 = nn.quantize_weight %w {axis = 2 : i64, block_size = 0 : i64, to = i8} : (tensor<8x4xf32>) -> (tensor<8x4xi8>, tensor<4xf32>)
+  return
+}
+
+// -----
+
+func.func @quantize_weight_2(%w: tensor<8x4xf32>) {
+  // expected-error @below {{expects codes of i8 without blocks to be pair-safe}}
+  %0, %1 = nn.quantize_weight %w {axis = 1 : i64, block_size = 2 : i64, pair_safe, to = i8} : (tensor<8x4xf32>) -> (tensor<8x4xi8>, tensor<4x4xf32>)
+  return
+}
+
+// -----
+
+func.func @quantize_weight_3(%w: tensor<8x4xf32>) {
+  // expected-error @below {{expects blocks of one element or more, got -1}}
+  %0, %1 = nn.quantize_weight %w {axis = 1 : i64, block_size = -1 : i64, to = i4} : (tensor<8x4xf32>) -> (tensor<8x4xi4>, tensor<4x4xf32>)
+  return
+}
+
+// -----
+
+func.func @matmul_integer_rows(%a: tensor<2x3x8xui8>, %b: tensor<8x4xi8>, %z: tensor<2x4x1xui8>) {
+  // expected-error @below {{expects a left zero point of shape [] or [3], got [2, 4, 1]}}
+  %0 = nn.matmul_integer %a, %b lhs_zero_point(%z : tensor<2x4x1xui8>) : (tensor<2x3x8xui8>, tensor<8x4xi8>) -> tensor<2x3x4xi32>
+  return
+}

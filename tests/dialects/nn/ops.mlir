@@ -317,7 +317,7 @@ func.func @indices(%x: tensor<?x8xf32>, %i: tensor<?x2xi64>, %e: tensor<?x1xi64>
 }
 
 // CHECK-LABEL: func.func @quantization(
-func.func @quantization(%x: tensor<?x8xf32>, %s: tensor<f32>, %z: tensor<ui8>, %c: tensor<8x4xi8>, %cs: tensor<4xf32>, %cz: tensor<4xi8>, %b: tensor<4xi32>, %n: tensor<8xui4>, %ns: tensor<2xf16>) {
+func.func @quantization(%x: tensor<?x8xf32>, %s: tensor<f32>, %z: tensor<ui8>, %c: tensor<8x4xi8>, %cs: tensor<4xf32>, %cz: tensor<4xi8>, %b: tensor<4xi32>, %n: tensor<8xui4>, %ns: tensor<2xf16>, %w: tensor<5x4xf32>) {
   // CHECK: nn.quantize_linear %{{.+}}, %{{.+}}, %{{.+}} {axis = 1 : i64, block_size = 0 : i64, to = ui8} : (tensor<?x8xf32>, tensor<f32>, tensor<ui8>) -> tensor<?x8xui8>
   %0 = nn.quantize_linear %x, %s, %z {axis = 1 : i64, block_size = 0 : i64, to = ui8} : (tensor<?x8xf32>, tensor<f32>, tensor<ui8>) -> tensor<?x8xui8>
   // CHECK: nn.quantize_linear %{{.+}}, %{{.+}} {axis = 0 : i64, block_size = 0 : i64, to = i16} : (tensor<?x8xf32>, tensor<f32>) -> tensor<?x8xi16>
@@ -334,6 +334,14 @@ func.func @quantization(%x: tensor<?x8xf32>, %s: tensor<f32>, %z: tensor<ui8>, %
   %8 = nn.matmul_integer %0, %c : (tensor<?x8xui8>, tensor<8x4xi8>) -> tensor<?x4xi32>
   // CHECK: nn.matmul_integer %{{.+}}, %{{.+}} lhs_zero_point(%{{.+}} : tensor<ui8>) rhs_zero_point(%{{.+}} : tensor<4xi8>) : (tensor<?x8xui8>, tensor<8x4xi8>) -> tensor<?x4xi32>
   %9 = nn.matmul_integer %0, %c lhs_zero_point(%z : tensor<ui8>) rhs_zero_point(%cz : tensor<4xi8>) : (tensor<?x8xui8>, tensor<8x4xi8>) -> tensor<?x4xi32>
+  // CHECK: nn.quantize_rows %{{.+}} : (tensor<?x8xf32>) -> (tensor<?x8xui8>, tensor<?x1xf32>, tensor<?x1xui8>)
+  %10, %11, %12 = nn.quantize_rows %x : (tensor<?x8xf32>) -> (tensor<?x8xui8>, tensor<?x1xf32>, tensor<?x1xui8>)
+  // CHECK: nn.matmul_integer %{{.+}}, %{{.+}} lhs_zero_point(%{{.+}} : tensor<?x1xui8>) : (tensor<?x8xui8>, tensor<8x4xi8>) -> tensor<?x4xi32>
+  %13 = nn.matmul_integer %10, %c lhs_zero_point(%12 : tensor<?x1xui8>) : (tensor<?x8xui8>, tensor<8x4xi8>) -> tensor<?x4xi32>
+  // CHECK: nn.quantize_weight %{{.+}} {axis = 1 : i64, block_size = 0 : i64, pair_safe, to = i8} : (tensor<5x4xf32>) -> (tensor<5x4xi8>, tensor<4xf32>)
+  %14, %15 = nn.quantize_weight %w {axis = 1 : i64, block_size = 0 : i64, pair_safe, to = i8} : (tensor<5x4xf32>) -> (tensor<5x4xi8>, tensor<4xf32>)
+  // CHECK: nn.quantize_weight %{{.+}} {axis = 1 : i64, block_size = 2 : i64, to = i4} : (tensor<5x4xf32>) -> (tensor<5x4xi4>, tensor<3x4xf32>)
+  %16, %17 = nn.quantize_weight %w {axis = 1 : i64, block_size = 2 : i64, to = i4} : (tensor<5x4xf32>) -> (tensor<5x4xi4>, tensor<3x4xf32>)
   return
 }
 
