@@ -38,6 +38,8 @@ def Nn_Dialect : Dialect {
     - `nn.constant_inputs = ["w"]` on `@main`: inputs that the model file has a default for, and that were imported as
       constants; the others have `nn.default`.
     - `nn.raised = {layer_norm = 5 : i64}` on a module: how many ops were made from others that spelled them out.
+    - `nn.quantization = [{kind = "product", nodes = ["/layer.0/MatMul"], reason = "excluded"} ]` on a module: what the
+      model's weights became, without a reason those that are quantised.
     - `nn.specializes = @main` on a function: it is the entry point @main for some of its inputs' sizes.
 
     An imported op's location is `fused<#nn.onnx_op<"MatMul", "", 17>>["/layer.0/MatMul"]`: the node's name, and as
