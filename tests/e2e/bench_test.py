@@ -90,6 +90,29 @@ class BenchTest(case.ArtifactTestCase):
         self.assertEqual(list(result["versions"]), ["onnxruntime"])
         self.assertIn("- openvino: missing: ", table)
 
+    def test_engines_are_held_to_an_older_instruction_set(self):
+        table, result = self.run_tool("compare", "--models", "tiny", "--lengths", "16", "--batches", "1", "--threads",
+                                      "1", "--engines", "heddle,onnxruntime", "--isa", "x86-64-v3")
+        self.assertEqual(result["machine"]["held_to"], "x86-64-v3")
+        self.assertIn("all engines held to x86-64-v3", table)
+        # Heddle asks cpuid as the others do: what it names is what all were shown.
+        self.assertIn("avx2", result["machine"]["features"])
+        newer = [name for name in result["machine"]["features"] if name.startswith(("avx512", "amx", "avxvnni"))]
+        self.assertEqual(newer, [])
+        # An engine with AVX-512 all the same would have failed.
+        self.check_row(result["rows"][0], result["machine"], rounds=2)
+
+    def test_a_list_of_other_instructions_stops_the_program(self):
+        library, sites = self.scratch / "cpuid_mask.so", self.scratch / "sites.txt"
+        subprocess.run(["cc", "-shared", "-fPIC", "-o", library, BENCH / "cpuid_mask.c"], check=True)
+        heddle = BUILD.resolve() / "bin/heddle"
+        # Its first bytes are the file's header.
+        sites.write_text(f"{heddle.resolve()} 0\n")
+        run = subprocess.run([heddle, "devices"], capture_output=True, text=True,
+                             env=os.environ | {"LD_AUDIT": str(library), "CPUID_MASK_SITES": str(sites)})
+        self.assertEqual(run.returncode, 126)
+        self.assertIn("there is no cpuid where one was listed", run.stderr)
+
     def test_accept_reports_every_bound(self):
         table, result = self.run_tool("accept", "tiny", "--quick", "--engines", "heddle,onnxruntime")
         self.assertEqual((result["schema"], result["suite"]), ("heddle-accept-1", "tiny"))

@@ -4,6 +4,7 @@
 import dataclasses
 
 import comparison
+import engines
 import probes
 import workloads
 from acceptance import AT_LEAST, AT_MOST, Bound
@@ -105,7 +106,7 @@ def runtime_bounds(plan, settings):
     yield Bound("runtime", f"{name}: two threads against one", one / two, "times", AT_LEAST, plan.scaling,
                 f"{one / 1e3:.2f} and {two / 1e3:.2f} ms, in turns")
     load_ms, first_us = probes.beginning(plan.model, plan.length, settings)
-    artifact = settings.scratch / f"{plan.model}.heddle"
+    artifact, _ = engines.heddle_artifact(settings.build, settings.scratch / f"{plan.model}.onnx", settings.scratch)
     size = artifact.stat().st_size / probes.MB
     yield Bound("runtime", f"{plan.model}: loading", load_ms, "ms", AT_MOST, plan.load_ms,
                 f"{size:.0f} MB, least of {probes.STARTS} processes")

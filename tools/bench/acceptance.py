@@ -28,7 +28,8 @@ class Bound:
 def machine_text(machine):
     """What a figure must be read with."""
     widths = [name for name in ("avx512f", "avx2", "neon") if name in machine["features"]]
-    return f"{machine['cpu']}, {(widths or ['no vectors'])[0]}, {machine['threads']} threads"
+    held = f" (all engines held to {machine['held_to']})" if machine["held_to"] else ""
+    return f"{machine['cpu']}, {(widths or ['no vectors'])[0]}{held}, {machine['threads']} threads"
 
 
 def as_json(suite, machine, bounds, comparison):

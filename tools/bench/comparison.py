@@ -10,6 +10,7 @@ import pathlib
 import subprocess
 
 import engines
+import isa
 import report
 import rounds
 import workloads
@@ -36,15 +37,15 @@ def machine(settings):
     """The machine and its roofline as `heddle bench` measures them, from a run of the smallest model."""
     task = workloads.Task("tiny", 1, 16, 1)
     form = workloads.prepare(task, settings.scratch)["forms"]["onnx"]
-    heddle, artifact = settings.build / "bin/heddle", settings.scratch / "tiny.heddle"
-    if not engines.is_fresh(artifact, form["model"], heddle):
-        try:
-            engines.finished([heddle, "compile", form["model"], "-o", artifact])
-        except RuntimeError as error:
-            raise SystemExit(f"{heddle} can't compile the smallest model: {error}") from error
+    heddle = settings.build / "bin/heddle"
+    try:
+        artifact, _ = engines.heddle_artifact(settings.build, form["model"], settings.scratch)
+    except RuntimeError as error:
+        raise SystemExit(f"{heddle} can't compile the smallest model: {error}") from error
     run = subprocess.run([heddle, "bench", artifact, "--seconds", "0.01", "--json"], capture_output=True, text=True,
                          check=True)
     result = json.loads(run.stdout)["machine"]
+    result["held_to"] = isa.held()
     # Other work on the machine: half of what makes a comparison worth anything.
     result["load_average"] = os.getloadavg()[0]
     return result

@@ -13,6 +13,8 @@ import time
 
 import numpy as np
 
+import isa
+
 
 class Loaded:
     """A model ready to run: `run` gives the output as an array; `load_s` and `compile_s` are what that took."""
@@ -37,16 +39,26 @@ def finished(command, **options):
     return time.perf_counter() - begin
 
 
+def heddle_command(build, model, artifact, *options):
+    """The command that compiles MODEL for what engines are held to, else for this machine."""
+    target = ["--target", f"cpu:{isa.held()}"] if isa.held() else []
+    return [pathlib.Path(build) / "bin/heddle", "compile", model, "-o", artifact, *target, *options]
+
+
+def heddle_artifact(build, model, folder, name=None, *options):
+    """The artifact of MODEL in FOLDER, compiled unless it is fresh, and the seconds that took."""
+    build, model = pathlib.Path(build), pathlib.Path(model)
+    artifact = pathlib.Path(folder) / ".".join(filter(None, [name or model.stem, isa.held(), "heddle"]))
+    if is_fresh(artifact, model, build / "bin/heddle", *build.glob("lib/libheddle*.so")):
+        return artifact, 0.0
+    return artifact, finished(heddle_command(build, model, artifact, *options))
+
+
 def heddle(job, form, feeds, weights="map"):
     from heddle_library import Library, Program
 
-    build = pathlib.Path(job["build"])
-    model = pathlib.Path(form["model"])
-    artifact = pathlib.Path(job["folder"]) / f"{model.stem}.heddle"
-    compile_s = 0.0
-    if not is_fresh(artifact, model, build / "bin/heddle", *build.glob("lib/libheddle*.so")):
-        compile_s = finished([build / "bin/heddle", "compile", model, "-o", artifact])
-    library = Library(build / "lib/libheddle.so")
+    artifact, compile_s = heddle_artifact(job["build"], form["model"], job["folder"])
+    library = Library(pathlib.Path(job["build"]) / "lib/libheddle.so")
     begin = time.perf_counter()
     program = Program(library, artifact, job["task"]["threads"], weights)
     load_s = time.perf_counter() - begin
@@ -105,7 +117,8 @@ def iree(job, form, feeds):
     import onnx
 
     task, tools = job["task"], pathlib.Path(sys.executable).parent
-    stem = pathlib.Path(job["folder"]) / f"{pathlib.Path(form['model']).stem}.{task['batch']}x{task['length']}"
+    cpu = isa.held() or "host"
+    stem = pathlib.Path(job["folder"]) / f"{pathlib.Path(form['model']).stem}.{task['batch']}x{task['length']}.{cpu}"
     fixed, mlir, module = (pathlib.Path(f"{stem}.{kind}") for kind in ("fixed.onnx", "mlir", "vmfb"))
     compile_s = 0.0
     if not is_fresh(module, form["model"]):
@@ -113,7 +126,7 @@ def iree(job, form, feeds):
         compile_s = finished([tools / "iree-import-onnx", fixed, "--opset-version", "17", "-o", mlir])
         # At its default limit of stack allocations whole models fail to compile for AVX2.
         compile_s += finished([tools / "iree-compile", mlir, "-o", module, "--iree-hal-target-device=local",
-                               "--iree-hal-local-target-device-backends=llvm-cpu", "--iree-llvmcpu-target-cpu=host",
+                               "--iree-hal-local-target-device-backends=llvm-cpu", f"--iree-llvmcpu-target-cpu={cpu}",
                                "--iree-opt-level=O3", "--iree-llvmcpu-stack-allocation-limit=262144"])
         fixed.unlink()
         mlir.unlink()

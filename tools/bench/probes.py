@@ -12,6 +12,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
+import engines
 import rounds
 import workloads
 
@@ -82,8 +83,8 @@ def warm_memory(artifact, settings):
 def compiling(model, artifact, settings):
     """Seconds of compiling MODEL and the most anonymous memory in megabytes."""
     begin, most = time.perf_counter(), 0
-    process = subprocess.Popen([settings.build / "bin/heddle", "compile", model, "-o", artifact],
-                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(engines.heddle_command(settings.build, model, artifact), stdout=subprocess.DEVNULL,
+                               stderr=subprocess.DEVNULL)
     while process.poll() is None:
         status = pathlib.Path(f"/proc/{process.pid}/status").read_text()
         found = re.search(r"RssAnon:\s+(\d+) kB", status)  # gone once it ends

@@ -52,7 +52,8 @@ def machine_line(machine):
     """The machine in one line of text."""
     peaks = ", ".join(f"{row['f32_gflops']:.0f} GFLOP/s and {row['dram_gbs']:.0f} GB/s on {row['threads']} thread(s)"
                       for row in machine["roofline"])
-    return f"{machine['cpu']}; measured limits {peaks}; load average up to {machine['load_average']:.1f}"
+    held = f"; all engines held to {machine['held_to']}" if machine["held_to"] else ""
+    return f"{machine['cpu']}{held}; measured limits {peaks}; load average up to {machine['load_average']:.1f}"
 
 
 def markdown(report):

@@ -14,6 +14,7 @@ import time
 import numpy as np
 
 import engines
+import isa
 
 LEAST_RUNS = 3
 WARM_UP = 0.1  # of the seconds to measure
@@ -41,6 +42,7 @@ def load_fastest(engine, job):
             first_s = time.perf_counter() - begin
             output = np.array(output, copy=True)
             least = min(run_for(loaded.run, 0.0))
+            isa.check_held()
         except Exception as error:  # the engine's own: whatever it says is the reason
             failures.append(f"{names[id(form)]}: {type(error).__name__}: {error}"[:300])
             continue
