@@ -80,11 +80,14 @@ heddle_status_t thread_pool::start(unsigned thread_count) {
   shares_ = std::make_unique<share[]>(thread_count);
   starts_.resize(thread_count);
   threads_.reserve(thread_count);
-  // Signals are the application's: workers block them all, so that handlers run on threads it knows.
-  sigset_t all;
+  // Signals are the application's: workers block them all, so that handlers run on threads it knows. But for a worker's
+  // own faults (a page that a truncated file no longer has): blocked, they end the process with no handler asked.
+  sigset_t blocked;
   sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
+  sigfillset(&blocked);
+  for (int fault : {SIGBUS, SIGSEGV, SIGFPE, SIGILL, SIGTRAP})
+    sigdelset(&blocked, fault);
+  pthread_sigmask(SIG_SETMASK, &blocked, &before);
   int failure = 0;
   for (unsigned index = 1; index < thread_count && failure == 0; ++index) {
     starts_[index] = {this, index};

@@ -10,6 +10,7 @@
 #include <fstream>
 #include <thread>
 
+#include <signal.h>
 #include <time.h>
 
 #include "runtime/core/thread_count.h"
@@ -132,6 +133,29 @@ TEST(ThreadPool, EachThreadTakesItsOwnShareFirst) {
   }
   // Not always: a thread that still looks for units of the last region meets some of this one with another's share.
   EXPECT_GT(own, rounds * int(threads) * 3 / 4);
+}
+
+TEST(ThreadPool, WorkersLeaveSignalsToTheApplicationButForTheirOwnFaults) {
+  const thread_pool pool = make_pool(2);
+  struct shared {
+    std::atomic<unsigned> arrived{0};
+    sigset_t blocked;
+  } all;
+  pool.get()->pool.run(
+      2,
+      [](void *context, unsigned worker, uint32_t, uint32_t) {
+        auto &all = *static_cast<shared *>(context);
+        if (worker == 1)
+          pthread_sigmask(SIG_SETMASK, nullptr, &all.blocked);
+        all.arrived.fetch_add(1);
+        while (all.arrived.load() < 2) // so that the worker gets one
+          std::this_thread::yield();
+      },
+      &all);
+  for (int signal : {SIGTERM, SIGINT, SIGUSR1})
+    EXPECT_EQ(sigismember(&all.blocked, signal), 1) << signal;
+  for (int signal : {SIGBUS, SIGSEGV, SIGFPE, SIGILL})
+    EXPECT_EQ(sigismember(&all.blocked, signal), 0) << signal;
 }
 
 TEST(ThreadPool, TheOthersDoTheShareOfAThreadThatIsHeldUp) {
