@@ -279,6 +279,65 @@ LogicalResult TopKOp::verify() {
   return verifyRegion(*this, getPrecedes(), "precedes", {value, value}, builder.getI1Type());
 }
 
+ContractOp::Form ContractOp::getForm() {
+  Type lhs = getElementTypeOrSelf(getLhs().getType()), rhs = getElementTypeOrSelf(getRhs().getType());
+  if (!getPackedRhs())
+    return Form::Plain;
+  if (rhs.isBF16())
+    return Form::PairsOfBf16;
+  if (!rhs.isInteger(8))
+    return Form::Plain;
+  if (lhs.isInteger(8))
+    return Form::Integer;
+  return getBlockSize() ? Form::HalfBytesOfWeights : Form::BytesOfWeights;
+}
+
+/// |type| is a static tensor of panels by steps of k by columns, and by |groupSize| neighbours of k unless that is 0.
+static LogicalResult verifyPanels(ContractOp op, Type type, int64_t groupSize, StringRef name, StringRef shape) {
+  auto tensor = cast<RankedTensorType>(type);
+  bool isGrouped = groupSize != 0;
+  if (!tensor.hasStaticShape() || tensor.getRank() != (isGrouped ? 4 : 3) ||
+      (isGrouped && tensor.getDimSize(3) != groupSize))
+    return op.emitOpError() << "expects " << name << " " << shape << ", got " << tensor;
+  return success();
+}
+
+static LogicalResult verifyBlocks(ContractOp op) {
+  int64_t size = *op.getBlockSize();
+  if (op.getForm() != ContractOp::Form::HalfBytesOfWeights)
+    return op.emitOpError() << "expects block_size with a packed rhs of i8 and an lhs of floats only, got "
+                            << op.getRhs().getType() << " and " << op.getLhs().getType();
+  if (size < 2 || size % 2 != 0)
+    return op.emitOpError() << "expects block_size to be even and at least 2, got " << size;
+  if (op.getInputs().size() < 3 || !getElementTypeOrSelf(op.getInputs()[2].getType()).isF32())
+    return op.emitOpError() << "expects the scales of blocks, of f32, as third input";
+  return verifyPanels(op, op.getInputs()[2].getType(), 0, "scales", "of static shape panels x blocks x columns");
+}
+
+/// Element types, shapes and attributes of the factors say the same form.
+static LogicalResult verifyForm(ContractOp op) {
+  using Form = ContractOp::Form;
+  Form form = op.getForm();
+  if ((op.getSignedLhs() || op.getPairSafe()) && form != Form::Integer)
+    return op.emitOpError() << "expects signed_lhs and pair_safe with an lhs and a packed rhs of i8 only, got "
+                            << op.getLhs().getType() << " and " << op.getRhs().getType();
+  if (op.getBlockSize() && failed(verifyBlocks(op)))
+    return failure();
+  if (!op.getPackedRhs())
+    return success();
+  Type rhs = op.getRhs().getType();
+  switch (form) {
+  case Form::PairsOfBf16:
+    return verifyPanels(op, rhs, 2, "a packed rhs of bf16", "to have the shape panels x k / 2 x columns x 2");
+  case Form::Integer:
+    return verifyPanels(op, rhs, 4, "a packed rhs of i8", "to have the shape panels x k / 4 x columns x 4");
+  case Form::HalfBytesOfWeights:
+    return verifyPanels(op, rhs, 0, "a packed rhs of half bytes", "of static shape panels x k / 2 x columns");
+  default:
+    return verifyPanels(op, rhs, 0, "a packed rhs", "of static shape panels x k x columns");
+  }
+}
+
 LogicalResult ContractOp::verify() {
   if (getInputs().size() < 2)
     return emitOpError() << "expects lhs and rhs, got " << getInputs().size() << " inputs";
@@ -291,16 +350,15 @@ LogicalResult ContractOp::verify() {
   for (AffineMap map : ArrayRef(maps).drop_front(2))
     if (map.isFunctionOfDim(n + 1))
       return emitOpError() << "expects captures and results not to depend on k, got " << AffineMapAttr::get(map);
-  auto rhs = cast<RankedTensorType>(getRhs().getType());
-  bool isPaired = getPackedRhs() && rhs.getElementType().isBF16();
-  if (getPackedRhs() && !isPaired && (rhs.getRank() != 3 || !rhs.hasStaticShape()))
-    return emitOpError() << "expects a packed rhs of static shape panels x k x columns, got " << rhs;
-  if (isPaired && (rhs.getRank() != 4 || !rhs.hasStaticShape() || rhs.getDimSize(3) != 2))
-    return emitOpError() << "expects a packed rhs of bf16 to have the shape panels x k / 2 x columns x 2, got " << rhs;
-  SmallVector<Type> types = elementTypes(getInputs().getTypes());
-  Type accumulator = getEpilogue().getNumArguments() ? getEpilogue().getArgument(0).getType() : Type();
-  types.erase(types.begin(), types.begin() + 2);
-  types.insert(types.begin(), accumulator ? accumulator : Float32Type::get(getContext()));
+  if (failed(verifyForm(*this)))
+    return failure();
+  SmallVector<Type> types = elementTypes(getCaptures().getTypes());
+  Type accumulator = Float32Type::get(getContext());
+  if (getForm() == Form::Integer)
+    accumulator = IntegerType::get(getContext(), 32);
+  else if (getForm() == Form::Plain && getEpilogue().getNumArguments() != 0)
+    accumulator = getEpilogue().getArgument(0).getType();
+  types.insert(types.begin(), accumulator);
   return verifyRegion(*this, getEpilogue(), "epilogue", types, elementTypes(getResults().getTypes()));
 }
 

@@ -5,16 +5,7 @@
 #ifndef HEDDLE_DIALECTS_KERNEL_KERNELOPS_TD
 #define HEDDLE_DIALECTS_KERNEL_KERNELOPS_TD
 
-include "mlir/IR/BuiltinAttributes.td"
-include "mlir/IR/OpAsmInterface.td"
-include "mlir/IR/SymbolInterfaces.td"
-include "mlir/Interfaces/ControlFlowInterfaces.td"
-include "mlir/Interfaces/FunctionInterfaces.td"
-include "mlir/Interfaces/SideEffectInterfaces.td"
-include "dialects/kernel/KernelAttributes.td"
-include "dialects/kernel/KernelInterfaces.td"
-
-class Kernel_Op<string mnemonic, list<Trait> traits = []> : Op<Kernel_Dialect, mnemonic, traits>;
+include "dialects/kernel/KernelProductOps.td"
 
 //===----------------------------------------------------------------------===//
 // The function
@@ -80,10 +71,6 @@ def Kernel_ReturnOp : Kernel_Op<"return", [Pure, Terminator, HasParent<"FuncOp">
 //===----------------------------------------------------------------------===//
 // Roots
 //===----------------------------------------------------------------------===//
-
-class Kernel_Root<string mnemonic, list<Trait> traits = []>
-    : Kernel_Op<mnemonic, !listconcat(traits, [Pure, AttrSizedOperandSegments,
-                                               DeclareOpInterfaceMethods<Kernel_RootOpInterface>])>;
 
 def Kernel_MapOp : Kernel_Root<"map", [SingleBlockImplicitTerminator<"YieldOp">]> {
   let summary = "computes each element of its results on its own";
@@ -295,145 +282,6 @@ def Kernel_TopKOp : Kernel_Root<"top_k"> {
     attr-dict-with-keyword `body` $body `precedes` $precedes `:` type($values) `,` type($indices)
   }];
   let hasVerifier = 1;
-}
-
-def Kernel_ContractOp : Kernel_Root<"contract"> {
-  let summary = "batched matrix product with an epilogue on each result element";
-  let description = [{
-    Loops are (batch..., m, n, k). For all b, m, n:
-      acc = sum over k, in ascending order, of lhs[map(b, m, k)] * rhs[map(b, k, n)]       (f32)
-      results[map(b, m, n)] = epilogue(acc, captures[map(b, m, n)]...)
-
-    Inputs are lhs, rhs, then the captures. One accumulator per result element, so that no result depends on tiles,
-    rows or threads. An empty k gives 0.
-
-    With `packed_rhs` the rhs is a constant packed into panels of P columns: tensor<ceil(N/P) x K x P>, element (k, n)
-    at [n / P, k, n % P], columns beyond N zero; its map is then the constant map (d...)[s...] -> (0, 0, 0), and
-    `packed_rhs` holds N.
-
-    A packed rhs of bf16 holds neighbours of k side by side: tensor<ceil(N/P) x ceil(K/2) x P x 2 x bf16>, element
-    (k, n) at [n / P, k / 2, n % P, k % 2], all beyond N and K zero; its map then has four zeros. The lhs is rounded to
-    bf16, to nearest even, and products are summed in f32, a pair of k after the other; how a pair's sum is rounded and
-    whether denormal numbers count is the target's.
-
-        %y = kernel.contract sizes(%rows) bounds(affine_map<()[s0] -> (s0, 20, 8)>)
-            ins(%x, %w : tensor<?x8xf32>, tensor<2x8x16xf32>)
-            attributes {indexing_maps = [affine_map<(m, n, k)[s0] -> (m, k)>, affine_map<(m, n, k)[s0] -> (0, 0, 0)>,
-                                         affine_map<(m, n, k)[s0] -> (m, n)>], packed_rhs = 20 : i64} epilogue {
-        ^bb0(%acc: f32):
-          kernel.yield %acc : f32
-        } : tensor<?x20xf32>
-  }];
-  let arguments = (ins Variadic<AnyRankedTensor>:$inputs, Variadic<Index>:$sizes, AffineMapAttr:$bounds,
-                       AffineMapArrayAttr:$indexing_maps, OptionalAttr<I64Attr>:$packed_rhs);
-  let results = (outs Variadic<AnyRankedTensor>:$results);
-  let regions = (region SizedRegion<1>:$epilogue);
-  let assemblyFormat = [{
-    (`sizes` `(` $sizes^ `)`)? `bounds` `(` $bounds `)` `ins` `(` $inputs `:` type($inputs) `)`
-    attr-dict-with-keyword `epilogue` $epilogue `:` type($results)
-  }];
-  let hasVerifier = 1;
-  let extraClassDeclaration = [{
-    ::mlir::Value getLhs() { return getInputs()[0]; }
-    ::mlir::Value getRhs() { return getInputs()[1]; }
-    ::mlir::OperandRange getCaptures() { return getInputs().drop_front(2); }
-    unsigned getNumBatchLoops() { return getBounds().getNumResults() - 3; }
-  }];
-}
-
-def Kernel_AttentionOp : Kernel_Root<"attention"> {
-  let summary = "attention of all heads in one pass over the keys, or two";
-  let description = [{
-    Loops are (b, g, r, m, n, d, e): batch, key head, query head within the key head's group, query row, key, and the
-    head sizes of query/key and of value. For all b, g, r, m:
-
-      s[n] = score(scale * sum over d of query[map] * key[map], captures...)
-      p[n] = mask(captures...) ? exp(s[n] - max s) / sum exp(s - max s) : 0
-      weight[n] = probability(p[n], captures...)
-      results[map(b, g, r, m, e)] = sum over n of weight[n] * value[map]
-
-    taken over the keys n < kv_len only. Inputs are query, key, value, then, with `has_kv_len`, an i64 tensor of
-    lengths whose map depends on b alone, then the captures of all regions, whose maps don't depend on d and e. The
-    region `score` takes (f32 score, captures...), already scaled, in natural logarithms, and yields f32; the region
-    `mask` takes (captures...) and yields i1; `probability`, which may be absent, takes (f32 p, captures...) and yields
-    f32. They may use `kernel.index` of the loops 0 to 4. The scale is the attribute, or with `has_scale_input` the
-    input after the lengths, a scalar.
-
-    With a `probability` region there are two passes over the keys: one for each row's maximum and sum, one for its
-    weights. The region is applied to every key below kv_len, with 0 for those that the mask hides; targets skip hidden
-    keys where it provably gives 0 for 0. Such kernels neither give nor take parts.
-
-    Rows that keep no key follow `fully_masked`: "literal" gives what the row would without the mask region, "zero"
-    zeros, "nan" NaN (attn.sdpa has the exact rule). Further results, in this order: with `has_lse` the logarithm of
-    the sum (map over b, g, r, m), with `has_probabilities` p (map over b, g, r, m, n).
-
-    What a row gives depends on its own keys alone: the block of keys, the order within it and the merge order are
-    fixed by kernel.config, never by how many rows or keys there are.
-
-    For few rows the keys are shared out in parts of `part_size`: one kernel, with `gives_parts`, computes the state
-    of each row for each part, and a second one, with `takes_parts`, merges them. A state is what attn.online_sdpa
-    gives for the part's kept keys alone: the sum of weights times values, the greatest score, the sum of weights
-    (lowest number and 0 where there are none). Both kernels have the same other operands and regions. States are the
-    first kernel's only result and an input of the second, between scale and captures: a tensor of f32 whose map's n
-    is the number of the part and whose e is a column of the state, the value's columns, then maximum and sum; its
-    first dimension counts the parts. If there are none, takes_parts computes everything itself, to the same bits. The
-    sums of a state may be NaN where a value that isn't finite weighs 0; takes_parts then goes through that row's keys:
-
-        %s = kernel.attention ... ins(%q, %k, %v : ...) attributes {..., part_size = 256 : i64, gives_parts} ...
-          // tensor<?x?x12x?x66xf32>, map (n, b, g * 3 + r, m, e)
-        %o = kernel.attention ... ins(%q, %k, %v, %s : ...) attributes {..., part_size = 256 : i64, takes_parts} ...
-
-    A whole kernel:
-
-        // causal attention, 12 heads of 64 on 4 key heads, everything in BSND
-        %o = kernel.attention sizes(%batch, %q_len, %kv_len)
-            bounds(affine_map<()[s0, s1, s2] -> (s0, 4, 3, s1, s2, 64, 64)>) ins(%q, %k, %v : ...)
-            attributes {indexing_maps = [ (b, g, r, m, n, d, e) -> (b, m, g * 3 + r, d), ... ], scale = 0.125 : f32,
-                        fully_masked = "literal"}
-            score {
-            ^bb0(%s: f32):
-              kernel.yield %s : f32
-            } mask {
-              %m = kernel.index 3
-              %n = kernel.index 4
-              %seen = arith.cmpi ule, %n, %m : index
-              kernel.yield %seen : i1
-            } : tensor<?x?x12x64xf32>
-
-    A probability region, here of gated weights, comes last: `mask {...} probability {...}` with
-
-            ^bb0(%p: f32, %gate: f32):
-              %weight = arith.mulf %p, %gate : f32
-              kernel.yield %weight : f32
-  }];
-  let arguments = (ins Variadic<AnyRankedTensor>:$inputs, Variadic<Index>:$sizes, AffineMapAttr:$bounds,
-                       AffineMapArrayAttr:$indexing_maps, OptionalAttr<F32Attr>:$scale, StrAttr:$fully_masked,
-                       UnitAttr:$has_kv_len, UnitAttr:$has_scale_input, UnitAttr:$has_lse, UnitAttr:$has_probabilities,
-                       OptionalAttr<I64Attr>:$part_size, UnitAttr:$gives_parts, UnitAttr:$takes_parts);
-  let results = (outs Variadic<AnyRankedTensor>:$results);
-  let regions = (region SizedRegion<1>:$score, SizedRegion<1>:$mask, MaxSizedRegion<1>:$probability);
-  let assemblyFormat = [{
-    (`sizes` `(` $sizes^ `)`)? `bounds` `(` $bounds `)` `ins` `(` $inputs `:` type($inputs) `)`
-    attr-dict-with-keyword `score` $score `mask` $mask (`probability` $probability^)? `:` type($results)
-  }];
-  let hasVerifier = 1;
-  let extraClassDeclaration = [{
-    /// Numbers of the loops.
-    enum Loop : unsigned { Batch, KeyHead, QueryHead, Row, Key, HeadSize, ValueSize, NumLoops };
-    ::mlir::Value getQuery() { return getInputs()[0]; }
-    ::mlir::Value getKey() { return getInputs()[1]; }
-    ::mlir::Value getValue() { return getInputs()[2]; }
-    /// Number of the input that holds the lengths, the scale, the states of parts, and of the first capture.
-    std::optional<unsigned> getKvLenInput() { return getHasKvLen() ? std::optional<unsigned>(3) : std::nullopt; }
-    std::optional<unsigned> getScaleInput() {
-      return getHasScaleInput() ? std::optional<unsigned>(3 + getHasKvLen()) : std::nullopt;
-    }
-    std::optional<unsigned> getPartsInput() {
-      return getTakesParts() ? std::optional<unsigned>(3 + getHasKvLen() + getHasScaleInput()) : std::nullopt;
-    }
-    unsigned getFirstCapture() { return 3 + getHasKvLen() + getHasScaleInput() + getTakesParts(); }
-    ::mlir::OperandRange getCaptures() { return getInputs().drop_front(getFirstCapture()); }
-  }];
 }
 
 //===----------------------------------------------------------------------===//

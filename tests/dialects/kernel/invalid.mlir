@@ -282,3 +282,129 @@ kernel.func @pairs(%x: tensor<4x6xf32>, %w: tensor<1x6x16xbf16>) -> tensor<4x16x
   } : tensor<4x16xf32>
   kernel.return %y : tensor<4x16xf32>
 }
+
+// -----
+
+kernel.func @bytes_in_pairs(%x: tensor<4x6xi8>, %w: tensor<1x3x16x2xi8>) -> tensor<4x16xi32> {
+  // expected-error @+1 {{expects a packed rhs of i8 to have the shape panels x k / 4 x columns x 4, got 'tensor<1x3x16x2xi8>'}}
+  %y = kernel.contract bounds(affine_map<() -> (4, 16, 6)>)
+      ins(%x, %w : tensor<4x6xi8>, tensor<1x3x16x2xi8>)
+      attributes {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (0, 0, 0, 0)>,
+                                   affine_map<(m, n, k) -> (m, n)>], packed_rhs = 16 : i64} epilogue {
+  ^bb0(%acc: i32):
+    kernel.yield %acc : i32
+  } : tensor<4x16xi32>
+  kernel.return %y : tensor<4x16xi32>
+}
+
+// -----
+
+kernel.func @bytes_summed_in_floats(%x: tensor<4x6xi8>, %w: tensor<1x2x16x4xi8>) -> tensor<4x16xf32> {
+  // expected-error @+1 {{expects region 'epilogue' to take ('i32'), got ('f32')}}
+  %y = kernel.contract bounds(affine_map<() -> (4, 16, 6)>)
+      ins(%x, %w : tensor<4x6xi8>, tensor<1x2x16x4xi8>)
+      attributes {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (0, 0, 0, 0)>,
+                                   affine_map<(m, n, k) -> (m, n)>], packed_rhs = 16 : i64} epilogue {
+  ^bb0(%acc: f32):
+    kernel.yield %acc : f32
+  } : tensor<4x16xf32>
+  kernel.return %y : tensor<4x16xf32>
+}
+
+// -----
+
+kernel.func @signed_floats(%x: tensor<4x6xf32>, %w: tensor<1x6x16xi8>) -> tensor<4x16xf32> {
+  // expected-error @+1 {{expects signed_lhs and pair_safe with an lhs and a packed rhs of i8 only, got 'tensor<4x6xf32>' and 'tensor<1x6x16xi8>'}}
+  %y = kernel.contract bounds(affine_map<() -> (4, 16, 6)>)
+      ins(%x, %w : tensor<4x6xf32>, tensor<1x6x16xi8>)
+      attributes {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (0, 0, 0)>,
+                                   affine_map<(m, n, k) -> (m, n)>], packed_rhs = 16 : i64, signed_lhs} epilogue {
+  ^bb0(%acc: f32):
+    kernel.yield %acc : f32
+  } : tensor<4x16xf32>
+  kernel.return %y : tensor<4x16xf32>
+}
+
+// -----
+
+kernel.func @safe_pairs_of_floats(%x: tensor<4x6xf32>, %w: tensor<1x6x16xi8>) -> tensor<4x16xf32> {
+  // expected-error @+1 {{expects signed_lhs and pair_safe with an lhs and a packed rhs of i8 only, got 'tensor<4x6xf32>' and 'tensor<1x6x16xi8>'}}
+  %y = kernel.contract bounds(affine_map<() -> (4, 16, 6)>)
+      ins(%x, %w : tensor<4x6xf32>, tensor<1x6x16xi8>)
+      attributes {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (0, 0, 0)>,
+                                   affine_map<(m, n, k) -> (m, n)>], packed_rhs = 16 : i64, pair_safe} epilogue {
+  ^bb0(%acc: f32):
+    kernel.yield %acc : f32
+  } : tensor<4x16xf32>
+  kernel.return %y : tensor<4x16xf32>
+}
+
+// -----
+
+kernel.func @grouped_bytes_of_weights(%x: tensor<4x6xf32>, %w: tensor<1x2x16x4xi8>) -> tensor<4x16xf32> {
+  // expected-error @+1 {{expects a packed rhs of static shape panels x k x columns, got 'tensor<1x2x16x4xi8>'}}
+  %y = kernel.contract bounds(affine_map<() -> (4, 16, 6)>)
+      ins(%x, %w : tensor<4x6xf32>, tensor<1x2x16x4xi8>)
+      attributes {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (0, 0, 0, 0)>,
+                                   affine_map<(m, n, k) -> (m, n)>], packed_rhs = 16 : i64} epilogue {
+  ^bb0(%acc: f32):
+    kernel.yield %acc : f32
+  } : tensor<4x16xf32>
+  kernel.return %y : tensor<4x16xf32>
+}
+
+// -----
+
+kernel.func @blocks_of_bytes(%x: tensor<4x6xi8>, %w: tensor<1x2x16x4xi8>) -> tensor<4x16xi32> {
+  // expected-error @+1 {{expects block_size with a packed rhs of i8 and an lhs of floats only, got 'tensor<1x2x16x4xi8>' and 'tensor<4x6xi8>'}}
+  %y = kernel.contract bounds(affine_map<() -> (4, 16, 6)>)
+      ins(%x, %w : tensor<4x6xi8>, tensor<1x2x16x4xi8>)
+      attributes {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (0, 0, 0, 0)>,
+                                   affine_map<(m, n, k) -> (m, n)>], packed_rhs = 16 : i64, block_size = 2 : i64} epilogue {
+  ^bb0(%acc: i32):
+    kernel.yield %acc : i32
+  } : tensor<4x16xi32>
+  kernel.return %y : tensor<4x16xi32>
+}
+
+// -----
+
+kernel.func @odd_blocks(%x: tensor<4x6xf32>, %w: tensor<1x3x16xi8>, %s: tensor<1x2x16xf32>) -> tensor<4x16xf32> {
+  // expected-error @+1 {{expects block_size to be even and at least 2, got 3}}
+  %y = kernel.contract bounds(affine_map<() -> (4, 16, 6)>)
+      ins(%x, %w, %s : tensor<4x6xf32>, tensor<1x3x16xi8>, tensor<1x2x16xf32>)
+      attributes {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (0, 0, 0)>, affine_map<(m, n, k) -> (0, 0, 0)>,
+                                   affine_map<(m, n, k) -> (m, n)>], packed_rhs = 16 : i64, block_size = 3 : i64} epilogue {
+  ^bb0(%acc: f32):
+    kernel.yield %acc : f32
+  } : tensor<4x16xf32>
+  kernel.return %y : tensor<4x16xf32>
+}
+
+// -----
+
+kernel.func @blocks_without_scales(%x: tensor<4x6xf32>, %w: tensor<1x3x16xi8>) -> tensor<4x16xf32> {
+  // expected-error @+1 {{expects the scales of blocks, of f32, as third input}}
+  %y = kernel.contract bounds(affine_map<() -> (4, 16, 6)>)
+      ins(%x, %w : tensor<4x6xf32>, tensor<1x3x16xi8>)
+      attributes {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (0, 0, 0)>,
+                                   affine_map<(m, n, k) -> (m, n)>], packed_rhs = 16 : i64, block_size = 2 : i64} epilogue {
+  ^bb0(%acc: f32):
+    kernel.yield %acc : f32
+  } : tensor<4x16xf32>
+  kernel.return %y : tensor<4x16xf32>
+}
+
+// -----
+
+kernel.func @scales_of_unknown_shape(%x: tensor<4x6xf32>, %w: tensor<1x3x16xi8>, %s: tensor<1x3x?xf32> {kernel.dims = array<i64: 0>}, %c: index) -> tensor<4x16xf32> {
+  // expected-error @+1 {{expects scales of static shape panels x blocks x columns, got 'tensor<1x3x?xf32>'}}
+  %y = kernel.contract bounds(affine_map<() -> (4, 16, 6)>)
+      ins(%x, %w, %s : tensor<4x6xf32>, tensor<1x3x16xi8>, tensor<1x3x?xf32>)
+      attributes {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (0, 0, 0)>, affine_map<(m, n, k) -> (0, 0, 0)>,
+                                   affine_map<(m, n, k) -> (m, n)>], packed_rhs = 16 : i64, block_size = 2 : i64} epilogue {
+  ^bb0(%acc: f32):
+    kernel.yield %acc : f32
+  } : tensor<4x16xf32>
+  kernel.return %y : tensor<4x16xf32>
+}

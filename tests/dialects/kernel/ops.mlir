@@ -133,6 +133,49 @@ kernel.func @contract(%x: tensor<?x8xf32> {kernel.dims = array<i64: 0>}, %w: ten
   kernel.return %y : tensor<?x20xf32>
 }
 
+// CHECK-LABEL: kernel.func @contract_of_bytes(
+kernel.func @contract_of_bytes(%x: tensor<4x10xi8>, %w: tensor<2x3x16x4xi8>) -> tensor<4x20xi32> {
+  // CHECK: kernel.contract {{.*}}packed_rhs = 20 : i64, pair_safe, signed_lhs
+  %y = kernel.contract bounds(affine_map<() -> (4, 20, 10)>) ins(%x, %w : tensor<4x10xi8>, tensor<2x3x16x4xi8>)
+      attributes {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (0, 0, 0, 0)>,
+                                   affine_map<(m, n, k) -> (m, n)>],
+                  packed_rhs = 20 : i64, pair_safe, signed_lhs} epilogue {
+  ^bb0(%acc: i32):
+    kernel.yield %acc : i32
+  } : tensor<4x20xi32>
+  kernel.return %y : tensor<4x20xi32>
+}
+
+// CHECK-LABEL: kernel.func @contract_by_bytes(
+kernel.func @contract_by_bytes(%x: tensor<4x10xf32>, %w: tensor<2x10x16xi8>, %t: tensor<20xf32>) -> tensor<4x20xf32> {
+  // CHECK: kernel.contract {{.*}}tensor<4x10xf32>, tensor<2x10x16xi8>, tensor<20xf32>
+  %y = kernel.contract bounds(affine_map<() -> (4, 20, 10)>)
+      ins(%x, %w, %t : tensor<4x10xf32>, tensor<2x10x16xi8>, tensor<20xf32>)
+      attributes {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (0, 0, 0)>,
+                                   affine_map<(m, n, k) -> (n)>, affine_map<(m, n, k) -> (m, n)>],
+                  packed_rhs = 20 : i64} epilogue {
+  ^bb0(%acc: f32, %scale: f32):
+    %r = arith.mulf %acc, %scale : f32
+    kernel.yield %r : f32
+  } : tensor<4x20xf32>
+  kernel.return %y : tensor<4x20xf32>
+}
+
+// CHECK-LABEL: kernel.func @contract_by_half_bytes(
+kernel.func @contract_by_half_bytes(%x: tensor<4x10xf32>, %w: tensor<2x5x16xi8>, %s: tensor<2x2x16xf32>)
+    -> tensor<4x20xf32> {
+  // CHECK: kernel.contract {{.*}}block_size = 8 : i64
+  %y = kernel.contract bounds(affine_map<() -> (4, 20, 10)>)
+      ins(%x, %w, %s : tensor<4x10xf32>, tensor<2x5x16xi8>, tensor<2x2x16xf32>)
+      attributes {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (0, 0, 0)>,
+                                   affine_map<(m, n, k) -> (0, 0, 0)>, affine_map<(m, n, k) -> (m, n)>],
+                  packed_rhs = 20 : i64, block_size = 8 : i64} epilogue {
+  ^bb0(%acc: f32):
+    kernel.yield %acc : f32
+  } : tensor<4x20xf32>
+  kernel.return %y : tensor<4x20xf32>
+}
+
 // CHECK-LABEL: kernel.func @attention(
 kernel.func @attention(%q: tensor<2x6x3x8xf32>, %k: tensor<2x5x1x8xf32>, %v: tensor<2x5x1x4xf32>)
     -> tensor<2x6x3x4xf32> {
