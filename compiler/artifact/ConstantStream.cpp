@@ -4,9 +4,11 @@
 
 #include "compiler/artifact/ConstantStream.h"
 
-#include "compiler/artifact/ConstantAssembly.h"
+#include "compiler/artifact/ConstantMatrix.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/Endian.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <cstring>
 
 using namespace heddle;
 using namespace mlir;
@@ -27,12 +29,6 @@ public:
     }
     for (int64_t i = 0; i < count; ++i)
       appendBytes(from + i * stride, size);
-  }
-
-  void appendZeros(int64_t count) {
-    static constexpr uint8_t zeros[64] = {};
-    for (; count > 0; count -= sizeof(zeros))
-      appendBytes(zeros, std::min<int64_t>(count, sizeof(zeros)));
   }
 
 private:
@@ -83,7 +79,7 @@ static void emitStrided(const ConstantAssembly &assembly, ArrayRef<const uint8_t
                         RunBuffer &buffer) {
   if (dim == assembly.axis || assembly.parts.size() == 1) {
     for (auto [part, start] : llvm::zip(assembly.parts, from))
-      emitPart(part, assembly.elementBytes, dim, start, buffer);
+      emitPart(part, assembly.partBytes, dim, start, buffer);
     return;
   }
   SmallVector<const uint8_t *> next(from);
@@ -94,65 +90,70 @@ static void emitStrided(const ConstantAssembly &assembly, ArrayRef<const uint8_t
   }
 }
 
-/// |width| elements of row |row| of a matrix, from column |column| on: |take| gets runs (first, count, stride).
-static void readRow(const ConstantAssembly &matrix, int64_t row, int64_t column, int64_t width,
-                    llvm::function_ref<void(const uint8_t *, int64_t, int64_t)> take) {
-  bool isBeside = matrix.axis == 1; // else parts lie below each other, and one of them has the row
-  for (const ConstantPart &part : matrix.parts) {
-    int64_t &place = isBeside ? column : row, extent = part.dims[matrix.axis];
-    if (place >= extent) {
-      place -= extent;
-      continue;
-    }
-    int64_t count = std::min(width, part.dims[1] - column);
-    take(part.first + row * part.strides[0] + column * part.strides[1], count, part.strides[1]);
-    width -= count;
-    column = 0;
-    if (width == 0)
-      return;
-  }
-}
-
-/// Panel after panel, each K rows of |panel| columns.
-static void emitPacked(const ConstantAssembly &matrix, RunBuffer &buffer) {
+/// Row by row, what the stages make of the elements.
+static void emitRows(const ConstantAssembly &matrix, RunBuffer &buffer) {
+  constexpr int64_t kBlockElements = 1 << 16;
   SmallVector<int64_t> dims = matrix.getDims();
-  for (int64_t first = 0; first < dims[1]; first += matrix.panel) {
-    int64_t width = std::min(matrix.panel, dims[1] - first);
-    for (int64_t row = 0; row < dims[0]; ++row) {
-      readRow(matrix, row, first, width, [&](const uint8_t *from, int64_t count, int64_t stride) {
-        buffer.append(from, count, matrix.elementBytes, stride);
-      });
-      buffer.appendZeros((matrix.panel - width) * matrix.elementBytes);
-    }
+  // An even number: pairs of rows belong together.
+  int64_t rows = llvm::alignTo(std::max<int64_t>(kBlockElements / std::max<int64_t>(dims[1], 1), 1), 2);
+  MatrixReader reader(matrix);
+  for (int64_t row = 0; row < dims[0]; row += rows) {
+    int64_t count = std::min(rows, dims[0] - row);
+    MatrixBlock block = reader.read({row, count, 0, dims[1]});
+    for (int64_t i = 0; i < count; ++i)
+      buffer.append(block.first + i * block.rowBytes, dims[1], reader.getElementBytes(), reader.getElementBytes());
   }
 }
 
-/// The bf16 next to the f32 at |from|, to even between two. A NaN stays one.
-static uint16_t roundToBf16(const uint8_t *from) {
-  uint32_t bits = llvm::support::endian::read32le(from);
-  if ((bits & 0x7fffffff) > 0x7f800000)
-    return bits >> 16 | 0x40;
-  return (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+/// |block| as |group| rows side by side: element (i, j) at [i / group, j, i % group], |to|'s rows |columns| wide.
+template <typename T>
+static void interleave(MatrixBlock block, MatrixRange range, int64_t columns, int64_t group, T *to) {
+  for (int64_t i = 0; i < range.rows; ++i) {
+    const uint8_t *from = block.first + i * block.rowBytes;
+    T *row = to + i / group * columns * group + i % group;
+    for (int64_t j = 0; j < range.columns; ++j)
+      std::memcpy(row + j * group, from + j * sizeof(T), sizeof(T));
+  }
 }
 
-/// Panel after panel, each K / 2 rows of |panel| columns by 2.
-static void emitPairs(const ConstantAssembly &matrix, RunBuffer &buffer) {
+/// Two codes of a column to a byte, 8 more than they are.
+static void interleaveNibbles(MatrixBlock block, MatrixRange range, int64_t columns, uint8_t *to) {
+  for (int64_t i = 0; i < range.rows; ++i) {
+    auto *from = reinterpret_cast<const int8_t *>(block.first + i * block.rowBytes);
+    for (int64_t j = 0; j < range.columns; ++j)
+      // What was there stands for 0.
+      to[i / 2 * columns + j] ^= (from[j] & 15) << (i % 2 * 4);
+  }
+}
+
+/// Panel after panel, each in pieces of a few rows.
+static void emitPanels(const ConstantAssembly &matrix, RunBuffer &buffer) {
+  constexpr int64_t kRows = 64; // a multiple of every group, and of pairs
+  auto [columns, group] = *matrix.panels;
+  bool areNibbles = matrix.elementType.isSignlessInteger(4);
   SmallVector<int64_t> dims = matrix.getDims();
-  SmallVector<uint8_t> pairs(4 * matrix.panel);
-  for (int64_t first = 0; first < dims[1]; first += matrix.panel) {
-    int64_t width = std::min(matrix.panel, dims[1] - first);
-    for (int64_t row = 0; row < dims[0]; ++row) {
-      int64_t column = 0;
-      readRow(matrix, row, first, width, [&](const uint8_t *from, int64_t count, int64_t stride) {
-        for (int64_t i = 0; i < count; ++i, ++column)
-          llvm::support::endian::write16le(&pairs[4 * column + 2 * (row % 2)], roundToBf16(from + i * stride));
-      });
-      if (row % 2 == 0 && row + 1 < dims[0])
-        continue;
-      buffer.append(pairs.data(), pairs.size(), 1, 1);
-      std::fill(pairs.begin(), pairs.end(), 0);
+  MatrixReader reader(matrix);
+  std::vector<uint64_t> piece; // aligned for every element
+  for (int64_t first = 0; first < dims[1]; first += columns)
+    for (int64_t row = 0; row < dims[0]; row += kRows) {
+      MatrixRange range = {row, std::min(kRows, dims[0] - row), first, std::min(columns, dims[1] - first)};
+      int64_t bytes =
+          llvm::divideCeil(range.rows, group) * columns * (areNibbles ? 1 : group * reader.getElementBytes());
+      // Beyond the matrix are zeros.
+      piece.assign(llvm::divideCeil(bytes, sizeof(uint64_t)), areNibbles ? 0x8888888888888888 : 0);
+      MatrixBlock block = reader.read(range);
+      if (areNibbles)
+        interleaveNibbles(block, range, columns, reinterpret_cast<uint8_t *>(piece.data()));
+      else if (reader.getElementBytes() == 1)
+        interleave(block, range, columns, group, reinterpret_cast<uint8_t *>(piece.data()));
+      else if (reader.getElementBytes() == 2)
+        interleave(block, range, columns, group, reinterpret_cast<uint16_t *>(piece.data()));
+      else if (reader.getElementBytes() == 4)
+        interleave(block, range, columns, group, reinterpret_cast<uint32_t *>(piece.data()));
+      else
+        interleave(block, range, columns, group, piece.data());
+      buffer.append(reinterpret_cast<uint8_t *>(piece.data()), bytes, 1, 1);
     }
-  }
 }
 
 LogicalResult heddle::streamConstant(rt::ConstantOp constant, ByteSink sink) {
@@ -160,14 +161,14 @@ LogicalResult heddle::streamConstant(rt::ConstantOp constant, ByteSink sink) {
   if (failed(assembly))
     return failure();
   if (constant.getRecipe().empty()) {
-    sink(assembly->parts.front().data.getBytes()); // elements of less than a byte as well
+    sink(assembly->parts.front().bytes); // elements of less than a byte as well
     return success();
   }
   RunBuffer buffer(sink);
-  if (assembly->pairs) {
-    emitPairs(*assembly, buffer);
-  } else if (assembly->panel != 0) {
-    emitPacked(*assembly, buffer);
+  if (assembly->panels) {
+    emitPanels(*assembly, buffer);
+  } else if (!assembly->stages.empty()) {
+    emitRows(*assembly, buffer);
   } else if (assembly->getType().getNumElements() != 0) {
     auto starts = llvm::map_to_vector(assembly->parts, [](const ConstantPart &part) { return part.first; });
     emitStrided(*assembly, starts, 0, buffer);

@@ -200,12 +200,10 @@ public:
     for (int64_t i = first; i < last; i += 2) {
       bool isPair = i + 1 < last;
       int8_t pair[2] = {};
-      if (pairSafe) {
-        nn::getPairSafeCodes(at(index, i), isPair ? at(index, i + 1) : 0, scale, pair);
-      } else {
-        pair[0] = nn::getWeightCode(at(index, i), scale, limit);
-        pair[1] = isPair ? nn::getWeightCode(at(index, i + 1), scale, limit) : 0;
-      }
+      pair[0] = nn::getWeightCode(at(index, i), scale, limit);
+      pair[1] = isPair ? nn::getWeightCode(at(index, i + 1), scale, limit) : 0;
+      if (pairSafe)
+        nn::makePairSafe(pair[0], pair[1]);
       for (int64_t j = i; j < std::min(i + 2, last); ++j)
         codes[place(index, j)] = pair[j - i];
     }

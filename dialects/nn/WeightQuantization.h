@@ -44,21 +44,18 @@ inline float getWeightScale(WeightRange range, int limit) {
 
 /// The code of |weight|; 0 under a scale that is NaN.
 inline int8_t getWeightCode(float weight, float scale, int limit) {
-  float steps = std::nearbyint(weight / scale);
-  if (std::isnan(steps))
-    return 0;
-  return static_cast<int8_t>(std::clamp(steps, static_cast<float>(-limit), static_cast<float>(limit)));
+  float steps = weight / scale, bound = static_cast<float>(limit);
+  steps = std::isnan(steps) ? 0.0f : std::clamp(steps, -bound, bound);
+  // Half to even: where a step is the last bit. Loops of this become vectors, which std::nearbyint would prevent.
+  constexpr float kWholeSteps = 0x1.8p23f;
+  return static_cast<int8_t>(static_cast<int32_t>((steps + kWholeSteps) - kWholeSteps));
 }
 
-/// Codes of a pair whose sum of products with any two u8 fits 16 bits.
-inline void getPairSafeCodes(float first, float second, float scale, int8_t codes[2]) {
-  codes[0] = getWeightCode(first, scale, 127);
-  codes[1] = getWeightCode(second, scale, 127);
+/// Makes of the codes of a pair ones whose sum of products with any two u8 fits 16 bits.
+inline void makePairSafe(int8_t first, int8_t &second) {
   // 255 * 128 = 32640 fits; codes of unequal sign always do.
-  if (codes[0] + codes[1] > 128)
-    --codes[1];
-  else if (codes[0] + codes[1] < -128)
-    ++codes[1];
+  int sum = first + second;
+  second = static_cast<int8_t>(second - (sum > 128) + (sum < -128));
 }
 
 } // namespace heddle::nn

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The bytes that an rt.constant is made from.
+// The bytes that an rt.constant is made from, and the arithmetic of its recipe, which is that of nn.quantize_weight.
 
 #ifndef HEDDLE_DIALECTS_RT_CONSTANTSOURCE_H
 #define HEDDLE_DIALECTS_RT_CONSTANTSOURCE_H
 
 #include "dialects/nn/ConstantData.h"
+#include "dialects/nn/WeightQuantization.h"
 #include "dialects/rt/RtDialect.h"
 
 namespace heddle::rt {

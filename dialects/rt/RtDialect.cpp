@@ -6,6 +6,7 @@
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -32,11 +33,12 @@ void RtDialect::initialize() {
 }
 
 LogicalResult ConstantOp::verify() {
-  static constexpr llvm::StringLiteral kinds[] = {"transpose", "slice", "concat", "pack"};
+  static constexpr llvm::StringLiteral kinds[] = {"transpose", "slice", "concat", "multiply", "quantize",
+                                                  "scales",    "sums",  "flip",   "pack"};
   for (Attribute step : getRecipe()) {
     auto kind = cast<DictionaryAttr>(step).getAs<StringAttr>("kind");
     if (!kind || !llvm::is_contained(kinds, kind.getValue()))
-      return emitOpError() << "expects recipe steps of kind 'transpose', 'slice', 'concat' or 'pack', got " << step;
+      return emitOpError() << "expects recipe steps of kind " << llvm::join(ArrayRef(kinds), ", ") << ", got " << step;
   }
   if (!cast<RankedTensorType>(getSourceType()).hasStaticShape() || !cast<RankedTensorType>(getType()).hasStaticShape())
     return emitOpError() << "expects static shapes, got " << getSourceType() << " and " << getType();

@@ -22,15 +22,34 @@ def Rt_ConstantOp : Rt_Op<"constant", [Symbol]> {
   let summary = "bytes of the artifact's weights section, made from a source by an ordered recipe";
   let description = [{
     `source` is a `#nn.external` byte range, a dense or a resource attribute of type `source_type`. The recipe is an
-    array of dictionaries, run in order, streaming, by the artifact writer:
+    array of dictionaries, run in order, streaming, by the artifact writer. Those that only move elements come first:
 
       {kind = "transpose", permutation = array<i64: 1, 0>}    dimensions permuted
       {kind = "slice", axis = 1, begin = 32, size = 64}       a range of one dimension
       {kind = "concat", axis = 1, source = ..., source_type = ..., recipe = [...]}
                                                               one more source, with its own recipe, behind what is there
+
+    Then those that compute elements of a matrix, in f32; between and behind them it may be transposed:
+
+      {kind = "multiply", axis = 0, source = ..., source_type = ...}
+                                                              f32, with one number of the source for each index of axis
+      {kind = "quantize", axis = 1, pair_safe = true}         f32 -> i8, the codes of nn.quantize_weight; pair_safe may
+                                                              be left out
+      {kind = "quantize", axis = 1, block = 32, bits = 4}     f32 -> i4, the same by blocks of 32 along axis 0
+      {kind = "scales", ...}                                  f32 -> f32, the scales of these codes; all of the above
+                                                              may follow
+      {kind = "sums", axis = 0}                               i8 -> i32, a vector of the sums along axis
+      {kind = "flip"}                                         u8 -> i8, 128 less
+
+    And last how it is stored:
+
       {kind = "pack", panel = 16}                             K x N -> ceil(N/16) x K x 16, zeros beyond N
       {kind = "pack", panel = 16, pairs_of = bf16}            f32, K x N -> ceil(N/16) x ceil(K/2) x 16 x 2 of bf16,
                                                               rounded to nearest even, zeros beyond N and K
+      {kind = "pack", panel = 16, group = 4}                  i8, K x N -> ceil(N/16) x ceil(K/4) x 16 x 4, zeros beyond
+                                                              N and K
+      {kind = "pack", panel = 16, nibbles = true}             i4, K x N -> ceil(N/16) x ceil(K/2) x 16 bytes of code 2k
+                                                              + 8 and, in the high half, code 2k + 1 + 8; 8 beyond
 
         rt.constant @w0 {source = #nn.external<"model.onnx", 4711, 589824>, source_type = tensor<384x384xf32>,
                          recipe = [ {kind = "pack", panel = 16 : i64} ]} : tensor<24x384x16xf32>
