@@ -52,25 +52,28 @@ def share(value):
     return "" if value is None else f", {value:.0f} % of peak"
 
 
-def ratio_bound(name, row, bound):
+def ratio_bound(row, bound):
     """The bound on Heddle's time against the best other engine of ROW."""
     ours = row["engines"]["heddle"]
     if row["ratio_min"] is None:
         detail = ours.get("failure", "no other engine gave the same numbers")
     else:
         rival = row["engines"][row["best_other"]]
+        # The rival's share of the peak, too: no ratio can be below it.
         detail = (f"{ours['min_us'] / 1e3:.2f} ms{share(ours['percent_of_peak'])}; {row['best_other']} "
-                  f"{rival['min_us'] / 1e3:.2f} ms; by medians {row['ratio_median']:.2f}")
-    return Bound("ratios", f"{name}: time against the best other engine", row["ratio_min"], "", AT_MOST, bound, detail)
+                  f"{rival['min_us'] / 1e3:.2f} ms{share(rival['percent_of_peak'])}; by medians "
+                  f"{row['ratio_median']:.2f}")
+    return Bound("ratios", f"{row['task']}: time against the best other engine", row["ratio_min"], "", AT_MOST, bound,
+                 detail)
 
 
 def ratios(plan, compared):
     rows = {(row["model"], row["batch"], row["length"]): row for row in compared["rows"]}
     for model, batch, length, bound in plan.ratios:
         row = rows[model, batch, length]
-        yield ratio_bound(row["task"], row, bound)
+        yield ratio_bound(row, bound)
     full = rows["attention-full", 1, plan.attention_length]
-    yield ratio_bound(full["task"], full, plan.attention_ratio)
+    yield ratio_bound(full, plan.attention_ratio)
     for mask, bound in plan.mask_shares.items():
         masked = rows[f"attention-{mask}", 1, plan.attention_length]
         ours = [row["engines"]["heddle"].get("min_us") for row in (masked, full)]

@@ -9,6 +9,7 @@ import os
 import pathlib
 import subprocess
 
+import catalog
 import engines
 import isa
 import report
@@ -55,12 +56,13 @@ def find_versions(settings):
     """The engines' versions; an engine that isn't installed becomes a missing one."""
     result = {}
     for name in settings.engines:
-        if name in settings.missing or name not in PACKAGES:
+        package = PACKAGES.get(catalog.package_of(name))
+        if name in settings.missing or not package:
             continue
         try:
-            result[name] = importlib.metadata.version(PACKAGES[name])
+            result[name] = importlib.metadata.version(package)
         except importlib.metadata.PackageNotFoundError:
-            settings.missing[name] = f"{settings.python} has no package {PACKAGES[name]}"
+            settings.missing[name] = f"{settings.python} has no package {package}"
     return result
 
 
@@ -79,7 +81,7 @@ def measure(task, settings):
     """One row of the report."""
     job = workloads.prepare(task, settings.scratch)
     job["build"] = str(settings.build)
-    names = [name for name in settings.engines if name not in settings.missing and engines.forms_for(name, job)]
+    names = [name for name in settings.engines if name not in settings.missing and catalog.forms_for(name, job)]
     results = rounds.run(settings.python, names, job, settings.rounds, settings.seconds)
     return {"task": task.name, **dataclasses.asdict(task), "flops": workloads.MODELS[task.model].flops(task),
             "engines": results}

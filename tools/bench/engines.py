@@ -54,10 +54,12 @@ def heddle_artifact(build, model, folder, name=None, *options):
     return artifact, finished(heddle_command(build, model, artifact, *options))
 
 
-def heddle(job, form, feeds, weights="map"):
+def heddle(job, form, feeds, scheme=None, options=(), weights="map"):
+    """SCHEME names what OPTIONS make of the model; None: f32."""
     from heddle_library import Library, Program
 
-    artifact, compile_s = heddle_artifact(job["build"], form["model"], job["folder"])
+    name = scheme and f"{pathlib.Path(form['model']).stem}.{scheme}"
+    artifact, compile_s = heddle_artifact(job["build"], form["model"], job["folder"], name, *options)
     library = Library(pathlib.Path(job["build"]) / "lib/libheddle.so")
     begin = time.perf_counter()
     program = Program(library, artifact, job["task"]["threads"], weights)
@@ -187,7 +189,7 @@ def ctranslate2_model(job, folder):
     return engine
 
 
-def ctranslate2(job, form, feeds):
+def ctranslate2(job, form, feeds, compute_type="float32"):
     # It would import PyTorch where that is installed, whose threads and OpenMP library would then disturb it.
     sys.modules["torch"] = None
     import ctranslate2 as engine
@@ -197,7 +199,7 @@ def ctranslate2(job, form, feeds):
     if not is_fresh(folder / "model.bin", weights):
         ctranslate2_model(job, folder)
     begin = time.perf_counter()
-    encoder = engine.Encoder(str(folder), device="cpu", compute_type="float32", inter_threads=1,
+    encoder = engine.Encoder(str(folder), device="cpu", compute_type=compute_type, inter_threads=1,
                              intra_threads=job["task"]["threads"])
     load_s = time.perf_counter() - begin
     ids = engine.StorageView.from_array(feeds["input_ids"].astype(np.int32))
@@ -222,19 +224,3 @@ def torch(job, form, feeds):
             return engine.nn.functional.scaled_dot_product_attention(*tensors, **options).numpy()
 
     return Loaded(run, 0.0)
-
-
-# What an engine reads: ONNX files, or, where it is named here, another part of the job.
-NEEDS = {"ctranslate2": "bert", "torch": "attention"}
-ENGINES = {function.__name__.replace("_", "-"): function
-           for function in (heddle, heddle_copy, onnxruntime, openvino, ctranslate2, iree, torch)}
-
-
-def forms_for(engine, job):
-    """The forms of the job's model to try; none where the engine can't take it at all."""
-    if engine not in NEEDS:
-        return list(job["forms"].values())
-    if NEEDS[engine] not in job:
-        return []
-    # It takes the inputs alone.
-    return [next(form for form in job["forms"].values() if form["layout"] == "BNSD")]

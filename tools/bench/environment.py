@@ -11,6 +11,8 @@ import re
 import subprocess
 import sys
 
+import catalog
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 FOLDER = ROOT / "build/bench-python"
 REQUIREMENTS = pathlib.Path(__file__).with_name("requirements.txt")
@@ -51,5 +53,10 @@ def prepare(engines):
     failure = install(BASE, requirements[BASE])
     if failure:
         raise SystemExit(f"what every engine needs can't be installed: {failure}")
-    failures = {engine: install(engine, requirements[engine]) for engine in engines if engine in requirements}
+    failures = {}
+    for engine in engines:
+        # What a twin needs beyond its engine is only for making its model.
+        parts_of = [catalog.package_of(engine), *(["nncf"] if engine in catalog.NEEDS_NNCF else [])]
+        reasons = [install(part, requirements[part]) for part in parts_of if part in requirements]
+        failures[engine] = next(filter(None, reasons), None)
     return python, {engine: reason for engine, reason in failures.items() if reason}

@@ -13,14 +13,16 @@ import re
 import subprocess
 import sysconfig
 
+import catalog
+
 ISAS = ("x86-64-v3",)
 HELD = "HEDDLE_BENCH_ISA"
 # Where each engine's code is, below site-packages.
 FOLDERS = {"onnxruntime": ["onnxruntime/capi"], "openvino": ["openvino/libs"], "ctranslate2": ["ctranslate2.libs"],
            "iree": ["iree/_runtime_libs"], "torch": ["torch/lib"]}
 COMMON = ["numpy", "numpy.libs"]
-# Of Heddle: what runs kernels. The compiler is told its target.
-PROGRAMS = ("bin/heddle", "bin/heddle-kernel-bench", "lib/libheddle.so")
+# Of Heddle: what runs artifacts. The compiler and the benchmark of kernels alone are told their target.
+PROGRAMS = ("bin/heddle", "lib/libheddle.so")
 # Never loaded for a CPU, and large.
 OTHER_DEVICES = re.compile("cuda|gpu|npu|nvshmem")
 # glibc's own string functions have cpuid behind them that runs before anything could replace it.
@@ -35,7 +37,7 @@ def held():
 def objects(engines, build):
     """The files whose cpuid instructions count: ENGINES', numpy's, Heddle's in BUILD."""
     site = pathlib.Path(sysconfig.get_paths()["platlib"])
-    folders = COMMON + [folder for engine in engines for folder in FOLDERS.get(engine.split("-")[0], [])]
+    folders = COMMON + [folder for engine in engines for folder in FOLDERS.get(catalog.package_of(engine), [])]
     files = {file.resolve() for folder in folders for file in (site / folder).rglob("*.so*")}
     files |= {file.resolve() for pattern in PROGRAMS for file in build.glob(pattern)}
     return sorted(file for file in files if not OTHER_DEVICES.search(file.name))

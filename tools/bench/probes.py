@@ -13,6 +13,7 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 import engines
+import isa
 import rounds
 import workloads
 
@@ -123,12 +124,14 @@ def dispatch_microseconds(count, rows, width, settings):
 
 
 def kernels(names, settings, repetitions):
-    """Rows of heddle-kernel-bench for the cases NAMES on all targets of this machine, by full name; best repetition."""
+    """Rows of heddle-kernel-bench for the cases NAMES, by full name; best repetition. On all targets of this machine,
+    or on the one that all is held to."""
     pattern = "|".join(re.escape(name) for name in names)
+    target = f"^{isa.held()}" if isa.held() else ""
     program = settings.build / "bin/heddle-kernel-bench"
     if not program.exists():
         raise SystemExit(f"there is no {program}: tools/dev/build release heddle-kernel-bench")
-    run = subprocess.run([program, f"--benchmark_filter=/({pattern})/iterations",
+    run = subprocess.run([program, f"--benchmark_filter={target}/({pattern})/iterations",
                           f"--benchmark_repetitions={repetitions}", "--benchmark_format=json"],
                          capture_output=True, text=True, check=False)
     if run.returncode:

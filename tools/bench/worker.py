@@ -13,7 +13,7 @@ import time
 
 import numpy as np
 
-import engines
+import catalog
 import isa
 
 LEAST_RUNS = 3
@@ -34,9 +34,9 @@ def load_fastest(engine, job):
     """The engine's fastest form with its name, first run in seconds and output."""
     best, failures = None, []
     names = {id(form): name for name, form in job["forms"].items()}
-    for form in engines.forms_for(engine, job):
+    for form in catalog.forms_for(engine, job):
         try:
-            loaded = engines.ENGINES[engine](job, form, dict(np.load(form["feeds"])))
+            loaded = catalog.load(engine, job, form, dict(np.load(form["feeds"])))
             begin = time.perf_counter()
             output = loaded.run()
             first_s = time.perf_counter() - begin

@@ -22,6 +22,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 HEADS, HEAD_SIZE = 12, 64
 ATTENTION_LENGTHS = (128, 512, 2048, 8192)
 LENGTHS = (16, 128, 512)
+# Other inputs than any that is timed, from the same distribution, for tools that quantise with data.
+CALIBRATION_SAMPLES, CALIBRATION_LENGTH = 20, 96
 
 
 @dataclasses.dataclass(frozen=True)
@@ -83,7 +85,7 @@ def encoder_flops(rows, length, layers, width, hidden):
 
 class Encoder:
     """A BERT encoder written by bert.py, with SIZES as its arguments; |source|: a fetched folder with real weights."""
-    lengths = LENGTHS
+    lengths, is_quantizable = LENGTHS, True
 
     def __init__(self, source=None, **sizes):
         self.source, self.sizes, self.output = source, sizes, "last_hidden_state"
@@ -110,6 +112,7 @@ class Encoder:
 
 class Published:
     """A model as somebody has published it: the only .onnx file of the fetched FOLDER; FLOPS counts a task's."""
+    is_quantizable = True
 
     def __init__(self, folder, inputs, output, lengths, flops):
         self.folder, self.inputs, self.output, self.lengths, self.flops = folder, inputs, output, lengths, flops
@@ -126,8 +129,8 @@ class Published:
 
 
 class Attention:
-    """Attention alone under one mask."""
-    lengths, output = ATTENTION_LENGTHS, "output"
+    """Attention alone under one mask: no weights, so nothing that the tools could quantise."""
+    lengths, output, is_quantizable = ATTENTION_LENGTHS, "output", False
 
     def __init__(self, mask):
         self.mask = mask
@@ -187,4 +190,9 @@ def prepare(task, folder):
         feeds = {name: attention_models.in_layout(value, layout) if layout != "BNSD" else value
                  for name, value in model.feeds(task).items()}
         np.savez(form["feeds"], **feeds)
+    if model.is_quantizable:
+        extra["calibration"] = str(folder / f"{task.model}-calibration.npz")
+        if not is_fresh(extra["calibration"], __file__):
+            length = min(CALIBRATION_LENGTH, max(model.lengths))
+            np.savez(extra["calibration"], **model.feeds(Task(task.model, CALIBRATION_SAMPLES, length, 1)))
     return {"task": dataclasses.asdict(task), "forms": forms, "output": model.output, "folder": str(folder), **extra}
