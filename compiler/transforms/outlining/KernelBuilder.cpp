@@ -182,13 +182,8 @@ unsigned KernelBuilder::addWholeInput(const TensorView &view, ArrayRef<AffineExp
   return appendInput({addTensor(view.buffer, view.baseDims, view.elementType), AffineIndex(index)});
 }
 
-unsigned KernelBuilder::addPacked(Value buffer, RankedTensorType type) {
-  ++numOwnInputs;
-  ShapeDims dims;
-  for (int64_t extent : type.getShape())
-    dims.push_back(shapes.constant(extent));
-  AffineIndex zeros(type.getRank(), getAffineConstantExpr(0, context));
-  return appendInput({addTensor(buffer, dims, type.getElementType()), zeros});
+unsigned KernelBuilder::addPacked(const TensorView &panels) {
+  return addWholeInput(panels, AffineIndex(panels.baseDims.size(), getAffineConstantExpr(0, context)));
 }
 
 Value KernelBuilder::addTable(Value buffer, ArrayRef<ShapeExpr> dims, Type elementType) {

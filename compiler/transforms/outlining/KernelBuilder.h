@@ -69,8 +69,8 @@ public:
   /// The element of input |input| in region |region|.
   mlir::Value getElement(unsigned region, unsigned input);
 
-  /// Root input of a constant packed for the contraction's right side: a binding without indices.
-  unsigned addPacked(mlir::Value buffer, mlir::RankedTensorType type);
+  /// Root input of a constant packed for the contraction, all of it at once: its map is zeros.
+  unsigned addPacked(const TensorView &panels);
 
   /// A whole tensor for kernel.gather; its value inside regions.
   mlir::Value addTable(mlir::Value buffer, llvm::ArrayRef<ShapeExpr> dims, mlir::Type elementType);

@@ -92,26 +92,46 @@ Value heddle::emitScaledProduct(ScalarEmitter &emitter, nn::GemmOp gemm, Value p
   return emitBinary(builder, nn::BinaryKind::Add, sum, scaled(addend, gemm.getBeta()), type, type);
 }
 
-/// The factors of |c| as operands of the kernel; gives the columns of a packed right side.
-static IntegerAttr addFactors(Outliner &outliner, KernelBuilder &builder, const Contraction &c) {
+/// The right side of |c| as the form that its constant is packed in; nothing where it isn't packed.
+static std::optional<PackedRhs> packRhs(Outliner &outliner, const Contraction &c) {
+  if (c.packedRhs || !c.mayPackRhs || c.storedRhs)
+    return c.packedRhs;
+  std::optional<Outliner::PackedConstant> packed = outliner.getPackedConstant(c.rhs, c.transposeRhs);
+  return packed ? std::optional(PackedRhs{outliner.getConstant(packed->recipe), packed->columns}) : std::nullopt;
+}
+
+/// The factors of |c| as operands of the kernel; gives the number of the first capture.
+static unsigned addFactors(Outliner &outliner, KernelBuilder &builder, const Contraction &c,
+                           const std::optional<PackedRhs> &packed) {
   builder.addOwnInput(c.lhs, c.lhsIndex);
-  std::optional<Outliner::PackedConstant> packed;
-  if (c.mayPackRhs && !c.storedRhs)
-    packed = outliner.getPackedConstant(c.rhs, c.transposeRhs);
   if (!packed) {
     builder.addOwnInput(c.storedRhs ? *c.storedRhs : *outliner.findView(c.rhs), c.rhsIndex);
-    return nullptr;
+    return 2;
   }
-  builder.addPacked(packed->buffer, packed->type);
-  return Builder(outliner.getContext()).getI64IntegerAttr(packed->columns);
+  builder.addPacked(packed->panels);
+  if (packed->blockSize != 0)
+    builder.addPacked(packed->scales);
+  return builder.getNumInputs();
 }
 
 /// kernel.contract for KernelBuilder::finish().
-static auto getFactory(IntegerAttr columns) {
-  return [columns](OpBuilder &b, Location loc, TypeRange results, ValueRange inputs, ValueRange sizes, AffineMap bounds,
-                   ArrayAttr maps) -> Operation * {
-    return b.create<kernel::ContractOp>(loc, results, inputs, sizes, bounds, maps, columns);
+static auto getFactory(const Contraction &c, const std::optional<PackedRhs> &packed) {
+  return [&c, &packed](OpBuilder &b, Location loc, TypeRange results, ValueRange inputs, ValueRange sizes,
+                       AffineMap bounds, ArrayAttr maps) -> Operation * {
+    auto op = b.create<kernel::ContractOp>(loc, results, inputs, sizes, bounds, maps, IntegerAttr(), c.signedLhs,
+                                           packed && packed->pairSafe, IntegerAttr());
+    if (packed)
+      op.setPackedRhs(packed->columns);
+    if (packed && packed->blockSize != 0)
+      op.setBlockSize(packed->blockSize);
+    return op;
   };
+}
+
+/// What products are summed up in.
+static Type getAccumulatorType(const Contraction &c) {
+  MLIRContext *context = c.lhs.elementType.getContext();
+  return isa<IntegerType>(c.lhs.elementType) ? Type(IntegerType::get(context, 32)) : Type(Float32Type::get(context));
 }
 
 static ShapeExpr countFlops(ShapeContext &shapes, const Contraction &c) {
@@ -126,9 +146,10 @@ bool heddle::buildContraction(Outliner &outliner, const Contraction &c, Operatio
     return false;
   KernelBuilder builder(outliner.getContext(), outliner.getSymbols(), shapes);
   KernelScope scope{builder, {}};
-  IntegerAttr columns = addFactors(outliner, builder, c);
+  std::optional<PackedRhs> packed = packRhs(outliner, c);
+  unsigned firstCapture = addFactors(outliner, builder, c, packed);
 
-  unsigned region = builder.addRegion(Float32Type::get(outliner.getContext()), /*firstInput=*/2, {});
+  unsigned region = builder.addRegion(getAccumulatorType(c), firstCapture, {});
   ScalarEmitter emitter(outliner, scope, region);
   emitter.bind(root->getResult(0), emitProduct(emitter, builder.getLeading(region, 0)));
   AffineIndex endIndex = reshapeIndex(outliner.getDims(end->getResult(0)), outliner.getDims(root->getResult(0)),
@@ -138,7 +159,7 @@ bool heddle::buildContraction(Outliner &outliner, const Contraction &c, Operatio
     return false;
 
   scope.ops.insert(root);
-  outliner.finishKernel(scope, {{end->getResult(0), endIndex}}, c.bounds, countFlops(shapes, c), getFactory(columns));
+  outliner.finishKernel(scope, {{end->getResult(0), endIndex}}, c.bounds, countFlops(shapes, c), getFactory(c, packed));
   return true;
 }
 
@@ -146,12 +167,25 @@ TensorView heddle::storeContraction(Outliner &outliner, const Contraction &c, Op
   ShapeContext &shapes = outliner.getShapes();
   KernelBuilder builder(outliner.getContext(), outliner.getSymbols(), shapes);
   KernelScope scope{builder, {}};
-  IntegerAttr columns = addFactors(outliner, builder, c);
-  Type f32 = Float32Type::get(outliner.getContext());
-  unsigned region = builder.addRegion(f32, /*firstInput=*/2, {});
+  std::optional<PackedRhs> packed = packRhs(outliner, c);
+  Type f32 = getAccumulatorType(c);
+  unsigned region = builder.addRegion(f32, addFactors(outliner, builder, c, packed), {});
   builder.yield(region, builder.getLeading(region, 0));
   return outliner.storeTemporary(scope, op, {f32, ShapeDims(dims), c.resultIndex}, c.bounds, countFlops(shapes, c),
-                                 getFactory(columns));
+                                 getFactory(c, packed));
+}
+
+void heddle::buildProduct(Outliner &outliner, Contraction &c, Operation *root, Operation *end,
+                          EmitProduct emitProduct) {
+  auto build = [&](bool collapse, WhenUnstrided whenUnstrided) {
+    static_cast<ProductLoops &>(c) = describeProduct(outliner, root, collapse);
+    return buildContraction(outliner, c, root, end, emitProduct, whenUnstrided);
+  };
+  // One matrix on the right serves all rows of all batches: the more rows at once, the better the tiles fill.
+  bool mayCollapse = rankOf(root->getOperand(1)) == 2 && rankOf(root->getOperand(0)) > 2;
+  if (mayCollapse && build(/*collapse=*/true, WhenUnstrided::GiveUp))
+    return;
+  build(/*collapse=*/false, WhenUnstrided::Compute);
 }
 
 /// |value| as kernel.contract reads it: f32, stored as such where it is a smaller float.
@@ -178,17 +212,13 @@ void heddle::outlineContraction(Outliner &outliner, Operation *root, Operation *
   c.mayPackRhs = rankOf(rhs) == 2;
   if (!type.isF32())
     c.storedRhs = storeAsF32(outliner, root, rhs);
-  auto build = [&](bool collapse, WhenUnstrided whenUnstrided) {
-    static_cast<ProductLoops &>(c) = describeProduct(outliner, root, collapse);
-    auto emitProduct = [&](ScalarEmitter &emitter, Value product) {
-      Value value = gemm ? emitScaledProduct(emitter, gemm, product, f32, c.resultIndex) : product;
-      return emitCast(emitter.getBuilder(), value, f32, type);
-    };
-    return buildContraction(outliner, c, root, end, emitProduct, whenUnstrided);
-  };
-  // One matrix on the right serves all rows of all batches: the more rows at once, the better the tiles fill.
-  bool mayCollapse = rankOf(rhs) == 2 && rankOf(lhs) > 2;
-  if (mayCollapse && build(/*collapse=*/true, WhenUnstrided::GiveUp))
-    return;
-  build(/*collapse=*/false, WhenUnstrided::Compute);
+  std::optional<WeightCodes> weight = findWeightCodes(root);
+  if (weight)
+    c.packedRhs = packWeightCodes(outliner, *weight);
+  buildProduct(outliner, c, root, end, [&](ScalarEmitter &emitter, Value product) {
+    if (weight)
+      product = emitDequantizedProduct(outliner, emitter, *weight, c, root, product);
+    Value value = gemm ? emitScaledProduct(emitter, gemm, product, f32, c.resultIndex) : product;
+    return emitCast(emitter.getBuilder(), value, f32, type);
+  });
 }

@@ -5,6 +5,7 @@
 #include "compiler/transforms/outlining/OutlinePlan.h"
 #include "compiler/transforms/outlining/Outliner.h"
 #include "compiler/transforms/outlining/Passes.h"
+#include "compiler/transforms/outlining/ProductWeights.h"
 #include "compiler/transforms/shapes/ShapeAnalysis.h"
 #include "dialects/nn/NnOps.h"
 
@@ -35,6 +36,16 @@ static bool isTooLarge(Type type) {
   });
 }
 
+/// True if |value|, of 4-bit codes or what they stand for, is read by products as their packed right side alone.
+static bool isReadAsHalfBytes(Value value) {
+  return llvm::all_of(value.getUses(), [](OpOperand &use) {
+    Operation *reader = use.getOwner();
+    if (isa<nn::TransposeOp>(reader) || (isa<nn::DequantizeLinearOp>(reader) && use.getOperandNumber() == 0))
+      return isReadAsHalfBytes(reader->getResult(0));
+    return readsCodes(use);
+  });
+}
+
 /// Why |op| has no kernel; empty if it has one.
 static StringRef findObstacle(Operation *op, const ShapeAnalysis &analysis) {
   if (op->getNumResults() == 1 && analysis.getElements(op->getResult(0)))
@@ -45,8 +56,12 @@ static StringRef findObstacle(Operation *op, const ShapeAnalysis &analysis) {
     auto tensor = dyn_cast<RankedTensorType>(type);
     return tensor && tensor.getElementType().getIntOrFloatBitWidth() == 4;
   };
-  if (llvm::any_of(op->getOperandTypes(), isPacked) || llvm::any_of(op->getResultTypes(), isPacked))
-    return "expects elements of a byte or more";
+  bool isWeight = isa<nn::ConstantOp, nn::QuantizeWeightOp, nn::TransposeOp, nn::DequantizeLinearOp>(op);
+  if ((llvm::any_of(op->getOperandTypes(), isPacked) || llvm::any_of(op->getResultTypes(), isPacked)) &&
+      !(isWeight && isReadAsHalfBytes(op->getResult(0))))
+    return "expects elements of a byte or more, or constants of 4 bits with scales of blocks on the right of a product";
+  if (isa<nn::QuantizeWeightOp>(op) && !findConstantRecipe(op->getResult(0)))
+    return "expects a constant weight";
   if (getOutlineRole(op) == OutlineRole::Unsupported)
     return "expects an operator that has a kernel";
   auto isF32 = [](Value value) { return cast<RankedTensorType>(value.getType()).getElementType().isF32(); };
@@ -55,6 +70,25 @@ static StringRef findObstacle(Operation *op, const ShapeAnalysis &analysis) {
       return "expects query, key and value of element type f32";
   }
   return "";
+}
+
+/// Constants that were looked at on the way to the form that is read.
+static void eraseUnusedConstants(ModuleOp module) {
+  llvm::DenseSet<StringAttr> used;
+  for (auto entry : module.getOps<rt::FuncOp>()) {
+    for (auto buffer : llvm::make_early_inc_range(entry.getBody().getOps<rt::ConstantBufferOp>())) {
+      if (buffer.use_empty())
+        buffer.erase();
+      else
+        used.insert(buffer.getConstantAttr().getAttr());
+    }
+    for (auto input : entry.getInputs().getAsRange<DictionaryAttr>())
+      if (auto constant = input.getAs<FlatSymbolRefAttr>("default"))
+        used.insert(constant.getAttr());
+  }
+  for (auto constant : llvm::make_early_inc_range(module.getOps<rt::ConstantOp>()))
+    if (!used.contains(constant.getSymNameAttr()))
+      constant.erase();
 }
 
 namespace {
@@ -68,6 +102,7 @@ struct OutlineKernelsPass : public nn::impl::OutlineKernelsPassBase<OutlineKerne
     for (func::FuncOp func : functions)
       if (failed(outline(func, library)))
         return signalPassFailure();
+    eraseUnusedConstants(module);
     numKernels += llvm::range_size(module.getOps<kernel::FuncOp>());
     for (auto entry : module.getOps<rt::FuncOp>())
       numDispatches += llvm::range_size(entry.getBody().getOps<rt::DispatchOp>());

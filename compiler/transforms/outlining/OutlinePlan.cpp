@@ -5,6 +5,7 @@
 #include "compiler/transforms/outlining/OutlinePlan.h"
 
 #include "compiler/transforms/outlining/ConstantRecipe.h"
+#include "compiler/transforms/outlining/ProductWeights.h"
 #include "dialects/attn/AttnOps.h"
 #include "dialects/nn/NnOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -33,7 +34,7 @@ static bool isElementwise(Operation *op) { return op->hasTrait<nn::Broadcasting>
 
 OutlineRole heddle::getOutlineRole(Operation *op) {
   // arith.constant: a scalar that regions of attention use, cloned into them.
-  if (isa<nn::ShapeOp, nn::SizeOp, nn::ConstantOp, arith::ConstantOp>(op) || isConstantConcat(op))
+  if (isa<nn::ShapeOp, nn::SizeOp, nn::ConstantOp, nn::QuantizeWeightOp, arith::ConstantOp>(op) || isConstantConcat(op))
     return OutlineRole::Shape;
   if (isa<nn::ReshapeOp, nn::TransposeOp, nn::SqueezeOp, nn::UnsqueezeOp, nn::FlattenOp, nn::ExpandOp, nn::TileOp,
           nn::SliceOp, nn::SplitOp>(op))
@@ -44,9 +45,30 @@ OutlineRole heddle::getOutlineRole(Operation *op) {
     return OutlineRole::Inline;
   if (isa<nn::MatMulOp, nn::GemmOp, nn::SoftmaxOp, nn::LogSoftmaxOp, nn::LayerNormOp, nn::RmsNormOp, nn::ReduceOp,
           nn::CumSumOp, nn::ArgReduceOp, nn::ConvOp, nn::MatMulIntegerOp, nn::EinsumOp, nn::DynamicQuantizeLinearOp,
-          nn::ScatterElementsOp, nn::ScatterNdOp, nn::TopKOp, nn::PoolOp, nn::ConvTransposeOp, attn::SdpaOp>(op))
+          nn::QuantizeRowsOp, nn::ScatterElementsOp, nn::ScatterNdOp, nn::TopKOp, nn::PoolOp, nn::ConvTransposeOp,
+          attn::SdpaOp>(op))
     return OutlineRole::Root;
   return OutlineRole::Unsupported;
+}
+
+bool heddle::isDequantizedTable(Value value) {
+  constexpr unsigned kMaxOps = 4;
+  SmallVector<Value> values{value};
+  unsigned count = 0;
+  // Each constant and each op that stands between them and the result.
+  while (!values.empty()) {
+    Value next = values.pop_back_val();
+    if (findConstantRecipe(next))
+      continue;
+    Operation *op = next.getDefiningOp();
+    bool isComputed = isa_and_nonnull<nn::BinaryOp, nn::CastOp, nn::DequantizeLinearOp, nn::TransposeOp>(op);
+    if (auto dequantize = dyn_cast_or_null<nn::DequantizeLinearOp>(op))
+      isComputed = dequantize.getBlockSize() == 0;
+    if (!isComputed || ++count > kMaxOps)
+      return false;
+    llvm::append_range(values, op->getOperands());
+  }
+  return true;
 }
 
 //===----------------------------------------------------------------------===//
@@ -55,7 +77,7 @@ OutlineRole heddle::getOutlineRole(Operation *op) {
 
 OutlinePlan::OutlinePlan(func::FuncOp func, const ShapeAnalysis &analysis) : analysis(analysis) {
   for (Operation &op : func.getBody().front())
-    if (getOutlineRole(&op) == OutlineRole::Root)
+    if (getOutlineRole(&op) == OutlineRole::Root && !absorbed.contains(&op))
       findGroup(&op);
   // In order: what an op's operands cost depends on which of them are stored.
   for (Operation &op : func.getBody().front()) {
@@ -113,16 +135,22 @@ static bool reshapesRows(Operation *op, const ShapeAnalysis &analysis) {
   return !from.empty() && !to.empty() && from.back() == to.back();
 }
 
+/// Ops that compute each element from their first operand's, and others that broadcast.
+static bool continuesGroup(Operation *op) {
+  return isElementwise(op) || isa<nn::QuantizeLinearOp, nn::DequantizeLinearOp>(op);
+}
+
 /// Element-wise ops join the kernel that makes their operand as long as nothing but the last of them is read elsewhere:
 /// bias, activation, scale, mask, residual. |end| is the last such op. A product's group goes on behind a reshape of
 /// its rows.
 void OutlinePlan::findGroup(Operation *root) {
-  bool isProduct = isa<nn::MatMulOp, nn::GemmOp>(root);
+  bool isProduct = isa<nn::MatMulOp, nn::GemmOp, nn::MatMulIntegerOp>(root);
   llvm::SetVector<Operation *> members;
   members.insert(root);
   size_t validCount = 1;
   // Their kernels have no place for an epilogue.
-  if (isa<attn::SdpaOp, nn::DynamicQuantizeLinearOp, nn::ScatterElementsOp, nn::ScatterNdOp, nn::TopKOp>(root)) {
+  if (isa<attn::SdpaOp, nn::DynamicQuantizeLinearOp, nn::QuantizeRowsOp, nn::ScatterElementsOp, nn::ScatterNdOp,
+          nn::TopKOp>(root)) {
     rootOfEnd[root] = root;
     return;
   }
@@ -133,7 +161,9 @@ void OutlinePlan::findGroup(Operation *root) {
       return false;
     if (isProduct && reshapesRows(op, analysis))
       return isMember(op->getOperand(0));
-    if (!isElementwise(op) || isShapeValue(op->getResult(0)))
+    if (!continuesGroup(op) || isShapeValue(op->getResult(0)))
+      return false;
+    if (!isElementwise(op) && llvm::any_of(op->getOperands().drop_front(), isMember))
       return false;
     return llvm::all_of(op->getOperands(), [&](Value operand) {
       return !isMember(operand) || analysis.getDims(operand) == analysis.getDims(op->getResult(0));
@@ -151,13 +181,36 @@ void OutlinePlan::findGroup(Operation *root) {
     if (joins(op)) {
       members.insert(op);
       // A reshape at the end is a view of what is stored.
-      if (isClosed() && isElementwise(op))
+      if (isClosed() && continuesGroup(op))
         validCount = members.size();
     }
   ArrayRef<Operation *> group = members.getArrayRef().take_front(validCount);
   rootOfEnd[group.back()] = root;
   for (Operation *member : group.drop_back())
     absorbed.insert(member);
+  findQuantizer(root, group.back());
+}
+
+/// A norm has each whole row at hand, which is then quantised without being read again.
+void OutlinePlan::findQuantizer(Operation *root, Operation *end) {
+  auto alongLast = [&](auto norm) {
+    return static_cast<int64_t>(norm.getAxis()) + 1 == cast<RankedTensorType>(norm.getInput().getType()).getRank();
+  };
+  auto layerNorm = dyn_cast<nn::LayerNormOp>(root);
+  auto rmsNorm = dyn_cast<nn::RmsNormOp>(root);
+  if (!(layerNorm && alongLast(layerNorm)) && !(rmsNorm && alongLast(rmsNorm)))
+    return;
+  for (Operation *reader : end->getResult(0).getUsers())
+    if (auto quantize = dyn_cast<nn::QuantizeRowsOp>(reader)) {
+      quantizers[root] = quantize;
+      absorbed.insert(quantize);
+      return;
+    }
+}
+
+bool OutlinePlan::readsOthers(nn::QuantizeRowsOp quantizer) const {
+  return llvm::any_of(quantizer.getInput().getUses(),
+                      [&](OpOperand &use) { return use.getOwner() != quantizer && !isShapeUse(use); });
 }
 
 //===----------------------------------------------------------------------===//
@@ -192,6 +245,8 @@ int64_t OutlinePlan::getCost(Value value, int64_t budget, unsigned depth) const 
 /// Ops that read an operand's memory at places of their own choosing, many times, or as the model's output.
 static bool readsMemory(OpOperand &use) {
   Operation *reader = use.getOwner();
+  if (isa<nn::GatherOp>(reader) && use.getOperandNumber() == 0)
+    return !isDequantizedTable(use.get());
   if (isa<nn::GatherOp, nn::GatherElementsOp, nn::GatherNdOp, nn::PadOp, nn::ResizeOp, nn::PoolOp, nn::ConvTransposeOp,
           nn::ScatterElementsOp, nn::ScatterNdOp>(reader))
     return use.getOperandNumber() == 0;
@@ -203,6 +258,8 @@ static bool readsMemory(OpOperand &use) {
     return !llvm::is_contained(sdpa.getScoreCaptures(), use.get()) &&
            !llvm::is_contained(sdpa.getMaskCaptures(), use.get()) &&
            !llvm::is_contained(sdpa.getProbabilityCaptures(), use.get()) && use.get() != sdpa.getQOffset();
+  if (readsCodes(use))
+    return false;
   return isa<func::ReturnOp, nn::MatMulOp, nn::GemmOp, nn::ConvOp, nn::EinsumOp, nn::MatMulIntegerOp>(reader);
 }
 
@@ -226,6 +283,8 @@ bool OutlinePlan::needsMemory(Operation *op) {
   Value value = op->getResult(0);
   SmallVector<std::pair<OpOperand *, bool>> readers;
   collectReaders(value, /*reshaped=*/false, readers);
+  if (!readers.empty() && llvm::all_of(readers, [](auto &reader) { return readsCodes(*reader.first); }))
+    return false;
   int64_t cost = getCost(value, kMaxInlineCost, /*depth=*/0);
   // Pairs that were put beside each other and flattened: channels of an interleaved rotation.
   bool isInterleaving = isa<nn::ConcatOp>(op) && cost <= kCheap && analysis.getDims(value).back().getConstant();

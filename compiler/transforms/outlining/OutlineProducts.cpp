@@ -11,15 +11,14 @@ using namespace heddle;
 
 static Type elementTypeOf(Value value) { return cast<RankedTensorType>(value.getType()).getElementType(); }
 
-/// The element of |value| at |index| in |type|, less its zero point: a scalar, or one at |zeroIndex|.
+/// The element of |value| at |index| in |type|, less its zero point at |zeroIndex|.
 static Value emitFactor(ScalarEmitter &emitter, Value value, ArrayRef<AffineExpr> index, Value zeroPoint,
-                        AffineExpr zeroIndex, Type type) {
+                        ArrayRef<AffineExpr> zeroIndex, Type type) {
   OpBuilder &builder = emitter.getBuilder();
   Value factor = emitCast(builder, emitter.emit(value, index), elementTypeOf(value), type);
   if (!zeroPoint)
     return factor;
-  bool isScalar = cast<RankedTensorType>(zeroPoint.getType()).getRank() == 0;
-  Value zero = emitter.emit(zeroPoint, isScalar ? ArrayRef<AffineExpr>() : ArrayRef<AffineExpr>(zeroIndex));
+  Value zero = emitter.emit(zeroPoint, zeroIndex);
   zero = emitCast(builder, zero, elementTypeOf(zeroPoint), type);
   return emitBinary(builder, nn::BinaryKind::Sub, factor, zero, type, type);
 }
@@ -31,14 +30,19 @@ void heddle::outlineProductSum(Outliner &outliner, Operation *root, Operation *e
   auto gemm = dyn_cast<nn::GemmOp>(root);
   ProductLoops loops = describeProduct(outliner, root, /*collapse=*/false);
   int64_t k = loops.bounds.size() - 1;
-  AffineExpr row = getAffineDimExpr(k - 2, context), column = getAffineDimExpr(k - 1, context);
+  Value leftZero = integer ? integer.getLhsZeroPoint() : Value();
+  Value rightZero = integer ? integer.getRhsZeroPoint() : Value();
+  AffineIndex row, column;
+  if (leftZero)
+    row = rowParameterIndex(outliner, leftZero, loops.lhsIndex);
+  if (rightZero && cast<RankedTensorType>(rightZero.getType()).getRank() != 0)
+    column = {getAffineDimExpr(k - 1, context)};
   Type type = elementTypeOf(root->getResult(0));
   buildReduction(
       outliner, {loops.bounds, {k}, loops.resultIndex, {kernel::Combiner::Sum}, {kernelElementType(type)}}, root, end,
       [&](ScalarEmitter &emitter) -> SmallVector<Value> {
-        Value left = emitFactor(emitter, lhs, loops.lhsIndex, integer ? integer.getLhsZeroPoint() : Value(), row, type);
-        Value right =
-            emitFactor(emitter, rhs, loops.rhsIndex, integer ? integer.getRhsZeroPoint() : Value(), column, type);
+        Value left = emitFactor(emitter, lhs, loops.lhsIndex, leftZero, row, type);
+        Value right = emitFactor(emitter, rhs, loops.rhsIndex, rightZero, column, type);
         return {emitBinary(emitter.getBuilder(), nn::BinaryKind::Mul, left, right, type, type)};
       },
       [&](ScalarEmitter &emitter, ArrayRef<Value> sums) {

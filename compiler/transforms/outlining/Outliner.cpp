@@ -130,8 +130,8 @@ void Outliner::outlineRoot(Operation *root, Operation *end) {
     materialize(quantize.getOutput());
     return;
   }
-  if (isa<nn::MatMulIntegerOp>(root))
-    return outlineProductSum(*this, root, end);
+  if (auto product = dyn_cast<nn::MatMulIntegerOp>(root))
+    return outlineMatMulInteger(*this, product, end);
   if (auto conv = dyn_cast<nn::ConvOp>(root))
     return outlineConv(*this, conv, end);
   if (auto reduce = dyn_cast<nn::ReduceOp>(root); reduce && reduce.getKind() != nn::ReduceKind::LogSumExp)
@@ -157,7 +157,8 @@ void Outliner::outlineView(OpResult result) {
 const TensorView *Outliner::findView(Value value) {
   if (auto it = views.find(value); it != views.end())
     return &it->second;
-  if (value.getDefiningOp<nn::ConstantOp>() || isConstantConcat(value.getDefiningOp()))
+  if (value.getDefiningOp<nn::ConstantOp>() || value.getDefiningOp<nn::QuantizeWeightOp>() ||
+      isConstantConcat(value.getDefiningOp()))
     return &(views[value] = *constantView(value));
   if (analysis.getElements(value))
     return &(views[value] = storeElements(value));
@@ -308,7 +309,7 @@ std::optional<Outliner::PackedConstant> Outliner::getPackedConstant(Value value,
     recipe->packPairs(kPanel);
   else
     recipe->pack(kPanel);
-  return PackedConstant{constantBuffer(*recipe), recipe->type, columns};
+  return PackedConstant{*recipe, columns};
 }
 
 std::optional<TensorView> Outliner::getTransposedConstant(Value value) {
@@ -316,9 +317,13 @@ std::optional<TensorView> Outliner::getTransposedConstant(Value value) {
   if (!recipe)
     return std::nullopt;
   recipe->transpose({1, 0});
+  return getConstant(*recipe);
+}
+
+TensorView Outliner::getConstant(const ConstantRecipe &recipe) {
   ShapeDims dims =
-      llvm::map_to_vector<2>(recipe->type.getShape(), [&](int64_t dim) { return getShapes().constant(dim); });
-  return TensorView::contiguous(constantBuffer(*recipe), recipe->type.getElementType(), dims);
+      llvm::map_to_vector<4>(recipe.type.getShape(), [&](int64_t dim) { return getShapes().constant(dim); });
+  return TensorView::contiguous(constantBuffer(recipe), recipe.type.getElementType(), dims);
 }
 
 TensorView Outliner::storeElements(Value value) {

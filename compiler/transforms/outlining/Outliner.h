@@ -57,13 +57,16 @@ public:
 
   /// Where |value| lies; null if it has no memory (it is computed where it is read).
   const TensorView *findView(mlir::Value value);
+  const OutlinePlan &getPlan() const { return plan; }
 
-  /// The constant matrix that |value| is, or is made of by moves, packed for the right side of a contraction, K x N;
-  /// with |transposed| the constant is N x K. The dimensions behind the first count as one. Null if it is no such
-  /// constant.
+  /// The constant that |recipe| makes, stored once.
+  TensorView getConstant(const ConstantRecipe &recipe);
+
+  /// The recipe of the matrix of f32 that |value| is, or is made of by moves, packed for the right side of a
+  /// contraction, K x N; with |transposed| the constant is N x K. The dimensions behind the first count as one. Nothing
+  /// if it is no such constant.
   struct PackedConstant {
-    mlir::Value buffer;
-    mlir::RankedTensorType type;
+    ConstantRecipe recipe;
     int64_t columns;
   };
   std::optional<PackedConstant> getPackedConstant(mlir::Value value, bool transposed);
@@ -89,6 +92,9 @@ public:
   /// loops d0, d1, ..., one per dimension.
   TensorView storeTemporary(mlir::Operation *op, mlir::Type elementType, llvm::ArrayRef<ShapeExpr> dims,
                             llvm::function_ref<mlir::Value(ScalarEmitter &)> emitElement);
+  /// The sums of the stored tensor |value| along |axis|, without that dimension: in i32 for integers, modulo 2^32, else
+  /// in f32. Stored once, on behalf of the first |op| that asks.
+  const TensorView &getSums(mlir::Operation *op, mlir::Value value, int64_t axis);
   /// The same for the one result of the kernel that |scope| holds.
   TensorView storeTemporary(KernelScope &scope, mlir::Operation *op, const KernelResult &result,
                             llvm::ArrayRef<ShapeExpr> bounds, ShapeExpr flops, KernelBuilder::RootFactory makeRoot);
@@ -151,6 +157,8 @@ private:
   llvm::DenseMap<mlir::Value, TensorView> views;
   /// The entry's rt.constant_buffers by source and recipe.
   llvm::DenseMap<mlir::Attribute, mlir::Value> constants;
+  /// What getSums has stored.
+  llvm::DenseMap<std::pair<mlir::Value, int64_t>, TensorView> sums;
   /// Outputs that already have a kernel writing into them.
   llvm::DenseMap<mlir::Value, unsigned> directOutputs;
 };
@@ -175,6 +183,8 @@ public:
   mlir::Value emitBroadcastAsF32(mlir::Value operand, mlir::Value result, llvm::ArrayRef<mlir::AffineExpr> index) {
     return emitAsF32(operand, broadcastIndex(operand, result, index));
   }
+  /// The element of the tensor that |view| shows at |index|.
+  mlir::Value emitElement(const TensorView &view, llvm::ArrayRef<mlir::AffineExpr> index);
   /// The element of the stored tensor |value| at |places|, which may lie outside; |padding| where they do.
   mlir::Value emitPadded(mlir::Value value, llvm::SmallVector<mlir::Value> places, mlir::Value padding);
   /// The same for a tensor of |view|'s base dimensions.
@@ -203,7 +213,10 @@ private:
   /// Whether all |places| lie inside |dims|, and moves those that don't to the next one that does.
   mlir::Value clampPlaces(llvm::ArrayRef<ShapeExpr> dims, llvm::MutableArrayRef<mlir::Value> places);
   /// The element of |part| at |places|, which lie inside: read, or computed there where that is cheap.
-  mlir::Value emitPart(mlir::Value part, llvm::ArrayRef<mlir::Value> places);
+  /// Places of integer types are checked on behalf of |reader|.
+  mlir::Value emitPart(mlir::Value part, llvm::ArrayRef<mlir::Value> places, mlir::Operation *reader = nullptr);
+  mlir::Value emitDequantizedPart(nn::DequantizeLinearOp op, llvm::ArrayRef<mlir::Value> places,
+                                  mlir::Operation *reader);
   llvm::SmallVector<mlir::Value> broadcastPlaces(mlir::Value operand, mlir::Value result,
                                                  llvm::ArrayRef<mlir::Value> places);
   mlir::Value emitResize(nn::ResizeOp op, llvm::ArrayRef<mlir::AffineExpr> index);
@@ -233,6 +246,7 @@ AffineIndex viewOperandIndex(Outliner &outliner, const ShapeAnalysis &analysis, 
 
 /// Generators, one per kind of root. |end| is the last op of the root's group.
 void outlineContraction(Outliner &outliner, mlir::Operation *root, mlir::Operation *end);
+void outlineMatMulInteger(Outliner &outliner, nn::MatMulIntegerOp root, mlir::Operation *end);
 void outlineConv(Outliner &outliner, nn::ConvOp root, mlir::Operation *end);
 void outlineProductSum(Outliner &outliner, mlir::Operation *root, mlir::Operation *end);
 void outlineRowwise(Outliner &outliner, mlir::Operation *root, mlir::Operation *end);

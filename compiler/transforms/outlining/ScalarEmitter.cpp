@@ -39,19 +39,8 @@ Value ScalarEmitter::emitUncached(Value value, ArrayRef<AffineExpr> index) {
     return emitElements(value, index);
   if (auto constant = value.getDefiningOp<nn::ConstantOp>())
     return emitConstant(constant, index);
-  if (const TensorView *view = outliner.findView(value)) {
-    ShapeDims dims = view->baseDims;
-    AffineIndex composed = compose(view->indices, index);
-    simplifyBase(dims, composed, outliner.symbols, outliner.getShapes());
-    if (llvm::all_of(composed, isStrided))
-      return kernel.getElement(region, kernel.addInput(*view, index));
-    // Divisions that don't cancel: the address is computed for each element.
-    kernel.markUnstrided();
-    SmallVector<Value> places;
-    for (AffineExpr expr : index)
-      places.push_back(emitIndex(expr));
-    return emitLoad(*view, places, nullptr);
-  }
+  if (const TensorView *view = outliner.findView(value))
+    return emitElement(*view, index);
   Operation *op = value.getDefiningOp();
   scope.ops.insert(op);
   if (getOutlineRole(op) == OutlineRole::View)
@@ -74,6 +63,17 @@ Value ScalarEmitter::emitUncached(Value value, ArrayRef<AffineExpr> index) {
         return builder.create<arith::ConstantOp>(UnknownLoc::get(fill.getContext()), signless(fill.getValue()));
       })
       .Default([&](Operation *elementwise) { return emitElementwise(elementwise, index); });
+}
+
+Value ScalarEmitter::emitElement(const TensorView &view, ArrayRef<AffineExpr> index) {
+  if (isWalkable(view, index, outliner.symbols, outliner.getShapes()))
+    return kernel.getElement(region, kernel.addInput(view, index));
+  // Divisions that don't cancel: the address is computed for each element.
+  kernel.markUnstrided();
+  SmallVector<Value> places;
+  for (AffineExpr expr : index)
+    places.push_back(emitIndex(expr));
+  return emitLoad(view, places, nullptr);
 }
 
 Value ScalarEmitter::emitAsF32(Value value, ArrayRef<AffineExpr> index) {
@@ -248,7 +248,6 @@ const TensorView &Outliner::getIndexableView(Value value, ArrayRef<int64_t> axes
 Value ScalarEmitter::emitGather(nn::GatherOp op, ArrayRef<AffineExpr> index) {
   int64_t axis = op.getAxis(), indexRank = cast<RankedTensorType>(op.getIndices().getType()).getRank();
   int64_t dataRank = cast<RankedTensorType>(op.getData().getType()).getRank();
-  const TensorView view = outliner.getIndexableView(op.getData(), {axis});
   SmallVector<Value> places;
   for (int64_t i = 0; i < dataRank; ++i) {
     if (i == axis)
@@ -256,7 +255,9 @@ Value ScalarEmitter::emitGather(nn::GatherOp op, ArrayRef<AffineExpr> index) {
     else
       places.push_back(emitIndex(index[i < axis ? i : i + indexRank - 1]));
   }
-  return emitLoad(view, places, op);
+  if (!outliner.findView(op.getData()) && isDequantizedTable(op.getData()))
+    return emitPart(op.getData(), places, op);
+  return emitLoad(outliner.getIndexableView(op.getData(), {axis}), places, op);
 }
 
 Value ScalarEmitter::emitGatherElements(nn::GatherElementsOp op, ArrayRef<AffineExpr> index) {
@@ -351,9 +352,9 @@ Value ScalarEmitter::emitPadded(const TensorView &view, SmallVector<Value> place
   return builder.create<arith::SelectOp>(UnknownLoc::get(builder.getContext()), isInside, element, padding);
 }
 
-Value ScalarEmitter::emitPart(Value part, ArrayRef<Value> places) {
+Value ScalarEmitter::emitPart(Value part, ArrayRef<Value> places, Operation *reader) {
   if (outliner.analysis.getElements(part))
-    return emitLoad(outliner.storeElements(part), places, nullptr);
+    return emitLoad(outliner.storeElements(part), places, reader);
   if (auto constant = part.getDefiningOp<nn::ConstantOp>(); constant && isa<SplatElementsAttr>(constant.getValue()))
     return emitConstant(constant, {});
   Operation *op = part.getDefiningOp();
@@ -363,14 +364,16 @@ Value ScalarEmitter::emitPart(Value part, ArrayRef<Value> places) {
     SmallVector<Value> source;
     for (AffineExpr expr : viewOperandIndex(outliner, outliner.analysis, cast<OpResult>(part), index))
       source.push_back(evaluate(expr, places));
-    return emitPart(op->getOperand(0), source);
+    return emitPart(op->getOperand(0), source, reader);
   }
   if (!outliner.findView(part) && op->hasTrait<nn::Broadcasting>() && !isa<nn::ClipOp>(op)) {
     scope.ops.insert(op);
     SmallVector<Value> operands;
     for (Value operand : op->getOperands())
-      operands.push_back(emitPart(operand, broadcastPlaces(operand, part, places)));
+      operands.push_back(emitPart(operand, broadcastPlaces(operand, part, places), reader));
     return emitElementwiseOp(op, operands);
   }
-  return emitLoad(outliner.getIndexableView(part, {}), places, nullptr);
+  if (auto dequantize = dyn_cast_or_null<nn::DequantizeLinearOp>(op); dequantize && !outliner.findView(part))
+    return emitDequantizedPart(dequantize, places, reader);
+  return emitLoad(outliner.getIndexableView(part, {}), places, reader);
 }

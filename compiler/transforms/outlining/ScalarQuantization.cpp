@@ -7,6 +7,8 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
+#include <limits>
+
 using namespace mlir;
 using namespace heddle;
 
@@ -65,6 +67,19 @@ Value ScalarEmitter::emitDequantize(nn::DequantizeLinearOp op, ArrayRef<AffineEx
   return emitCast(builder, emitDequantized(builder, code, scale, zero), f32, scaleType);
 }
 
+Value ScalarEmitter::emitDequantizedPart(nn::DequantizeLinearOp op, ArrayRef<Value> places, Operation *reader) {
+  Type i32 = builder.getI32Type(), f32 = builder.getF32Type(), scaleType = elementTypeOf(op.getScale());
+  scope.ops.insert(op);
+  auto as = [&](Value value, Type type) {
+    SmallVector<Value> place(places);
+    if (value != op.getInput()) // a scalar or a vector
+      place.assign(cast<RankedTensorType>(value.getType()).getRank(), places[op.getAxis()]);
+    return emitCast(builder, emitPart(value, place, reader), elementTypeOf(value), type);
+  };
+  Value code = as(op.getInput(), i32), zero = op.getZeroPoint() ? as(op.getZeroPoint(), i32) : Value();
+  return emitCast(builder, emitDequantized(builder, code, as(op.getScale(), f32), zero), f32, scaleType);
+}
+
 Value ScalarEmitter::emitDynamicQuantize(nn::DynamicQuantizeLinearOp op, ArrayRef<AffineExpr> index) {
   Type f32 = builder.getF32Type(), u8 = elementTypeOf(op.getOutput());
   Value scale = emit(op.getScale(), {}), zeroPoint = emit(op.getZeroPoint(), {});
@@ -72,6 +87,37 @@ Value ScalarEmitter::emitDynamicQuantize(nn::DynamicQuantizeLinearOp op, ArrayRe
   // All elements are 0, and so are their codes.
   Value isFlat = emitCompare(builder, nn::CompareKind::Eq, scale, emitNumber(builder, f32, 0), f32);
   return builder.create<arith::SelectOp>(UnknownLoc::get(op.getContext()), isFlat, emitNumber(builder, u8, 0), code);
+}
+
+SmallVector<Value> heddle::emitRowCodes(OpBuilder &b, Value x, Value low, Value high, Type to) {
+  Type f32 = b.getF32Type();
+  Location loc = UnknownLoc::get(b.getContext());
+  auto bin = [&](nn::BinaryKind kind, Value l, Value r) { return emitBinary(b, kind, l, r, f32, f32); };
+  auto number = [&](double value) { return emitNumber(b, f32, value); };
+  // Selects that take a NaN to the bound: codes are written whatever a row holds.
+  auto clamp = [&](Value value) {
+    Value isAbove = emitCompare(b, nn::CompareKind::Gt, value, number(0), f32);
+    value = b.create<arith::SelectOp>(loc, isAbove, value, number(0));
+    Value isBelow = emitCompare(b, nn::CompareKind::Lt, value, number(255), f32);
+    return b.create<arith::SelectOp>(loc, isBelow, value, number(255)).getResult();
+  };
+  auto round = [&](Value value) { return emitUnary(b, nn::UnaryKind::Round, value, f32); };
+  auto toCode = [&](Value value) -> Value {
+    // In range, which emitCast doesn't know.
+    Value code = b.create<arith::FPToSIOp>(loc, b.getI32Type(), value);
+    return b.create<arith::TruncIOp>(loc, kernelElementType(to), code);
+  };
+  low = bin(nn::BinaryKind::Min, low, number(0));
+  high = bin(nn::BinaryKind::Max, high, number(0));
+  Value range = bin(nn::BinaryKind::Div, bin(nn::BinaryKind::Sub, high, low), number(255));
+  Value isTiny = emitCompare(b, nn::CompareKind::Lt, range, number(std::numeric_limits<float>::min()), f32);
+  Value scale = b.create<arith::SelectOp>(loc, isTiny, number(1), range);
+  // 0, and NaN where a bound is infinite; one that is NaN has made the range so.
+  Value spread = bin(nn::BinaryKind::Sub, low, low);
+  spread = bin(nn::BinaryKind::Add, spread, bin(nn::BinaryKind::Sub, high, high));
+  Value zero = clamp(round(bin(nn::BinaryKind::Div, emitUnary(b, nn::UnaryKind::Neg, low, f32), scale)));
+  Value steps = round(bin(nn::BinaryKind::Mul, x, bin(nn::BinaryKind::Div, number(1), scale)));
+  return {toCode(clamp(bin(nn::BinaryKind::Add, steps, zero))), bin(nn::BinaryKind::Add, scale, spread), toCode(zero)};
 }
 
 /// Scale and zero point of the whole tensor, from its range. The elements follow as a map over them.

@@ -41,3 +41,96 @@ func.func @main(%x: tensor<?x8xf32> {nn.name = "x", nn.dims = ["r", 8]})
   %y, %s, %z = nn.dynamic_quantize_linear %x : (tensor<?x8xf32>) -> (tensor<?x8xui8>, tensor<f32>, tensor<ui8>)
   return %y, %s, %z : tensor<?x8xui8>, tensor<f32>, tensor<ui8>
 }
+
+// -----
+
+// Rows: least and greatest, then codes of each element, scale and zero point of each row.
+// CHECK: rt.dispatch @i8f32_rowwise
+// CHECK-NOT: rt.dispatch
+// CHECK: kernel.rowwise {{.*}}combiners = [#kernel.combiner<minimum>, #kernel.combiner<maximum>]
+// CHECK: ^bb0(%[[X:.*]]: f32, %[[LOW:.*]]: f32, %[[HIGH:.*]]: f32):
+// CHECK: %[[LO:.*]] = arith.minimumf %[[LOW]]
+// CHECK: %[[HI:.*]] = arith.maximumf %[[HIGH]]
+// CHECK: arith.subf %[[HI]], %[[LO]]
+// CHECK: %[[STEPS:.*]] = arith.mulf %[[X]]
+// CHECK: math.roundeven %[[STEPS]]
+// CHECK: kernel.yield {{.*}} : i8, f32, i8
+// CHECK: } : tensor<?x?x8xi8>, tensor<?x?xf32>, tensor<?x?xi8>
+func.func @main(%x: tensor<?x?x8xf32> {nn.name = "x", nn.dims = ["b", "r", 8]})
+    -> (tensor<?x?x8xui8> {nn.name = "y", nn.dims = ["b", "r", 8]}, tensor<?x?x1xf32> {nn.name = "s", nn.dims = ["b", "r", 1]},
+        tensor<?x?x1xui8> {nn.name = "z", nn.dims = ["b", "r", 1]}) {
+  %y, %s, %z = nn.quantize_rows %x : (tensor<?x?x8xf32>) -> (tensor<?x?x8xui8>, tensor<?x?x1xf32>, tensor<?x?x1xui8>)
+  return %y, %s, %z : tensor<?x?x8xui8>, tensor<?x?x1xf32>, tensor<?x?x1xui8>
+}
+
+// -----
+
+// GELU belongs to the product before it, which stores floats; it isn't computed for each pass over a row.
+// CHECK: rt.dispatch @f32_contract
+// CHECK: rt.dispatch @i8f32_rowwise
+// CHECK: rt.dispatch @f32_contract
+// CHECK-NOT: rt.dispatch
+// CHECK: kernel.contract
+// CHECK: math.erf
+// CHECK: kernel.rowwise
+// CHECK-NOT: math.erf
+func.func @main(%x: tensor<?x8xf32> {nn.name = "x", nn.dims = ["r", 8]}) -> (tensor<?x8xf32> {nn.name = "y", nn.dims = ["r", 8]}) {
+  %w1 = nn.constant dense<1.0> : tensor<8x32xf32>
+  %w2 = nn.constant dense<1.0> : tensor<32x8xf32>
+  %h = nn.matmul %x, %w1 : (tensor<?x8xf32>, tensor<8x32xf32>) -> tensor<?x32xf32>
+  %g = nn.unary gelu_erf %h : (tensor<?x32xf32>) -> tensor<?x32xf32>
+  %q, %s, %z = nn.quantize_rows %g : (tensor<?x32xf32>) -> (tensor<?x32xui8>, tensor<?x1xf32>, tensor<?x1xui8>)
+  %c, %t = nn.quantize_weight %w2 {axis = 1 : i64, block_size = 0 : i64, to = i8} : (tensor<32x8xf32>) -> (tensor<32x8xi8>, tensor<8xf32>)
+  %acc = nn.matmul_integer %q, %c lhs_zero_point(%z : tensor<?x1xui8>) : (tensor<?x32xui8>, tensor<32x8xi8>) -> tensor<?x8xi32>
+  %f = nn.cast %acc {to = f32} : (tensor<?x8xi32>) -> tensor<?x8xf32>
+  %a = nn.binary mul %f, %s : (tensor<?x8xf32>, tensor<?x1xf32>) -> tensor<?x8xf32>
+  %y = nn.binary mul %a, %t : (tensor<?x8xf32>, tensor<8xf32>) -> tensor<?x8xf32>
+  return %y : tensor<?x8xf32>
+}
+
+// -----
+
+// A norm quantises its own rows; the floats are stored where something else reads them.
+// CHECK: rt.dispatch @i8f32_rowwise
+// CHECK: rt.dispatch @f32i8_rowwise
+// CHECK-NOT: rt.dispatch
+// CHECK: kernel.rowwise {{.*}}combiners = [#kernel.combiner<sum>, #kernel.combiner<minimum>, #kernel.combiner<maximum>]
+// CHECK: } : tensor<?x8xi8>, tensor<?xf32>, tensor<?xi8>
+// CHECK: kernel.rowwise {{.*}}combiners = [#kernel.combiner<sum>, #kernel.combiner<sum>, #kernel.combiner<minimum>, #kernel.combiner<maximum>]
+// CHECK: } : tensor<?x8xf32>, tensor<?x8xi8>, tensor<?xf32>, tensor<?xi8>
+func.func @main(%x: tensor<?x8xf32> {nn.name = "x", nn.dims = ["r", 8]})
+    -> (tensor<?x8xui8> {nn.name = "a", nn.dims = ["r", 8]}, tensor<?x8xui8> {nn.name = "b", nn.dims = ["r", 8]},
+        tensor<?x8xf32> {nn.name = "y", nn.dims = ["r", 8]}) {
+  %g = nn.constant dense<1.0> : tensor<8xf32>
+  %n = nn.rms_norm %x, %g {axis = 1 : i64, epsilon = 1.0e-6 : f32} : (tensor<?x8xf32>, tensor<8xf32>) -> tensor<?x8xf32>
+  %a, %s, %z = nn.quantize_rows %n : (tensor<?x8xf32>) -> (tensor<?x8xui8>, tensor<?x1xf32>, tensor<?x1xui8>)
+  %l = nn.layer_norm %x, %g, %g {axis = 1 : i64, epsilon = 1.0e-6 : f32} : (tensor<?x8xf32>, tensor<8xf32>, tensor<8xf32>) -> tensor<?x8xf32>
+  %y = nn.binary add %l, %x : (tensor<?x8xf32>, tensor<?x8xf32>) -> tensor<?x8xf32>
+  %b, %t, %u = nn.quantize_rows %y : (tensor<?x8xf32>) -> (tensor<?x8xui8>, tensor<?x1xf32>, tensor<?x1xui8>)
+  return %a, %b, %y : tensor<?x8xui8>, tensor<?x8xui8>, tensor<?x8xf32>
+}
+
+// -----
+
+// Elements of a table that is stored as codes are dequantised where they are read, however that is written.
+// CHECK-DAG: rt.constant {{.*}}kind = "quantize"{{.*}} : tensor<1000x8xi8>
+// CHECK-DAG: rt.constant {{.*}}tensor<100x2xui8>{{.*}} : tensor<100x2xi8>
+// CHECK: rt.dispatch @f32_map{{.*}}error_sites
+// CHECK: rt.dispatch @f32_map{{.*}}error_sites
+// CHECK-NOT: rt.dispatch
+// CHECK: kernel.map
+// CHECK: kernel.gather %{{.*}} : tensor<1000x8xi8>, i64, index -> i8
+// CHECK: kernel.gather %{{.*}} : tensor<1000xf32>, i64 -> f32
+func.func @main(%ids: tensor<?xi64> {nn.name = "ids", nn.dims = ["r"]})
+    -> (tensor<?x8xf32> {nn.name = "y", nn.dims = ["r", 8]}, tensor<?x2xf32> {nn.name = "v", nn.dims = ["r", 2]}) {
+  %w = nn.constant #nn.external<"w", 0, 32000> -> tensor<1000x8xf32>
+  %c, %s = nn.quantize_weight %w {axis = 0 : i64, block_size = 0 : i64, to = i8} : (tensor<1000x8xf32>) -> (tensor<1000x8xi8>, tensor<1000xf32>)
+  %table = nn.dequantize_linear %c, %s {axis = 0 : i64, block_size = 0 : i64} : (tensor<1000x8xi8>, tensor<1000xf32>) -> tensor<1000x8xf32>
+  %y = nn.gather %table, %ids {axis = 0 : i64} : (tensor<1000x8xf32>, tensor<?xi64>) -> tensor<?x8xf32>
+  %u = nn.constant #nn.external<"u", 0, 200> -> tensor<100x2xui8>
+  %scale = nn.constant #nn.external<"s", 0, 400> -> tensor<100x1xf32>
+  %f = nn.cast %u {to = f32} : (tensor<100x2xui8>) -> tensor<100x2xf32>
+  %small = nn.binary mul %f, %scale : (tensor<100x2xf32>, tensor<100x1xf32>) -> tensor<100x2xf32>
+  %v = nn.gather %small, %ids {axis = 0 : i64} : (tensor<100x2xf32>, tensor<?xi64>) -> tensor<?x2xf32>
+  return %y, %v : tensor<?x8xf32>, tensor<?x2xf32>
+}

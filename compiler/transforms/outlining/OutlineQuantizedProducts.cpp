@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Products with a constant of codes on the right, as kernel.contract: codes times codes exactly, and floats times
+// codes. The codes multiply without zero points, which the epilogue corrects with sums of rows and columns.
+
+#include "compiler/transforms/outlining/Contraction.h"
+#include "compiler/transforms/outlining/ProductWeights.h"
+#include "compiler/transforms/outlining/ScalarOps.h"
+
+using namespace mlir;
+using namespace heddle;
+
+/// Panels are 16 columns wide for every CPU target (Outliner::getPackedConstant).
+static constexpr int64_t kPanel = 16;
+/// What a byte's value changes by where its highest bit is flipped, so that a signed one becomes unsigned or back.
+static constexpr int64_t kFlip = 128;
+
+static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
+
+static AffineExpr columnLoop(const Contraction &c, MLIRContext *context) {
+  return getAffineDimExpr(c.bounds.size() - 2, context);
+}
+
+/// The dimension of the left side that K runs along.
+static int64_t depthAxisOfLhs(Operation *root) {
+  int64_t rank = typeOf(root->getOperand(0)).getRank();
+  auto gemm = dyn_cast<nn::GemmOp>(root);
+  return rank - (gemm && gemm.getTransA() ? 2 : 1);
+}
+
+/// The sum of the left side's row.
+static Value emitRowSum(Outliner &outliner, ScalarEmitter &emitter, const Contraction &c, Operation *root) {
+  int64_t axis = depthAxisOfLhs(root);
+  AffineIndex row(c.lhsIndex);
+  row.erase(row.begin() + axis);
+  return emitter.emitElement(outliner.getSums(root, root->getOperand(0), axis), row);
+}
+
+//===----------------------------------------------------------------------===//
+// Codes times codes
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A matmul_integer on its way to kernel.contract. With A and B the bytes that multiply, A unsigned and B signed, and
+/// a, b their zero points:  sum (A - a) (B - b) = sum A B - a sum B - b sum (A - a),  all of it modulo 2^32.
+struct IntegerProduct {
+  Outliner &outliner;
+  nn::MatMulIntegerOp op;
+  Contraction c;
+  WeightCodes weight;
+
+  Value emit(ScalarEmitter &emitter, Value product);
+
+private:
+  Value emitLeftZero(ScalarEmitter &emitter);
+  Value emitRightZero(ScalarEmitter &emitter);
+};
+
+/// i32 arithmetic.
+struct Int32 {
+  OpBuilder &b;
+  Type type = b.getI32Type();
+  Value number(int64_t value) { return emitNumber(b, type, static_cast<double>(value)); }
+  Value bin(nn::BinaryKind kind, Value x, Value y) { return emitBinary(b, kind, x, y, type, type); }
+  Value add(Value x, Value y) { return bin(nn::BinaryKind::Add, x, y); }
+  Value sub(Value x, Value y) { return bin(nn::BinaryKind::Sub, x, y); }
+  Value mul(Value x, Value y) { return bin(nn::BinaryKind::Mul, x, y); }
+};
+} // namespace
+
+/// The left side's zero point as the model has it; null if it is 0.
+Value IntegerProduct::emitLeftZero(ScalarEmitter &emitter) {
+  Value zero = op.getLhsZeroPoint();
+  if (!zero || getUniformInt(zero) == 0)
+    return nullptr;
+  AffineIndex index = rowParameterIndex(outliner, zero, c.lhsIndex);
+  OpBuilder &b = emitter.getBuilder();
+  return emitCast(b, emitter.emit(zero, index), typeOf(zero).getElementType(), b.getI32Type());
+}
+
+/// The right side's zero point as its signed bytes have it; null if it is 0.
+Value IntegerProduct::emitRightZero(ScalarEmitter &emitter) {
+  Int32 i32{emitter.getBuilder()};
+  int64_t shift = weight.isUnsigned() ? kFlip : 0;
+  Value zero = op.getRhsZeroPoint();
+  std::optional<int64_t> known = zero ? getUniformInt(zero) : 0;
+  if (known)
+    return *known == shift ? Value() : i32.number(*known - shift);
+  AffineIndex index;
+  if (typeOf(zero).getRank() != 0)
+    index.push_back(columnLoop(c, outliner.getContext()));
+  Value value = emitCast(i32.b, emitter.emit(zero, index), typeOf(zero).getElementType(), i32.type);
+  return shift == 0 ? value : i32.sub(value, i32.number(shift));
+}
+
+Value IntegerProduct::emit(ScalarEmitter &emitter, Value product) {
+  Int32 i32{emitter.getBuilder()};
+  Value left = emitLeftZero(emitter), right = emitRightZero(emitter);
+  // A zero point that the left side's bytes get with their highest bit flipped.
+  Value leftByte = left;
+  if (c.signedLhs)
+    leftByte = left ? i32.add(left, i32.number(kFlip)) : i32.number(kFlip);
+  if (leftByte) {
+    ConstantRecipe columnSums = weight.getSignedRecipe();
+    columnSums.sums(0);
+    Value sum = emitter.emitElement(outliner.getConstant(columnSums), columnLoop(c, outliner.getContext()));
+    product = i32.sub(product, i32.mul(leftByte, sum));
+  }
+  if (right) {
+    // Differences to the zero point don't change as bits flip: they are those of the model's own numbers.
+    Value row = emitRowSum(outliner, emitter, c, op);
+    if (left)
+      row = i32.sub(row, i32.mul(left, emitter.emitSize(c.bounds.back(), i32.type)));
+    product = i32.sub(product, i32.mul(right, row));
+  }
+  return product;
+}
+
+AffineIndex heddle::rowParameterIndex(Outliner &outliner, Value parameter, ArrayRef<AffineExpr> lhsIndex) {
+  ShapeDims dims = outliner.getDims(parameter);
+  AffineIndex index;
+  // One for each row, or as many dimensions as the left side has.
+  if (dims.size() == 1 && lhsIndex.size() > 1)
+    index = {lhsIndex[lhsIndex.size() - 2]};
+  else if (!dims.empty())
+    index.assign(lhsIndex.begin(), lhsIndex.end());
+  for (auto [expr, dim] : llvm::zip(index, dims))
+    if (dim.isConstant(1))
+      expr = getAffineConstantExpr(0, outliner.getContext());
+  return index;
+}
+
+void heddle::outlineMatMulInteger(Outliner &outliner, nn::MatMulIntegerOp root, Operation *end) {
+  Value rhs = root.getRhs();
+  // What isn't constant would have to be packed each time.
+  if (typeOf(rhs).getRank() != 2 || !findConstantRecipe(rhs))
+    return outlineProductSum(outliner, root, end);
+  IntegerProduct product{outliner, root, {}, {}};
+  product.weight.codes = rhs;
+  ConstantRecipe recipe = product.weight.getSignedRecipe();
+  int64_t columns = recipe.type.getDimSize(1);
+  recipe.packGroups(kPanel);
+  Contraction &c = product.c;
+  c.lhs = *outliner.findView(root.getLhs());
+  c.rhs = rhs;
+  c.signedLhs = !typeOf(root.getLhs()).getElementType().isUnsignedInteger();
+  c.packedRhs = PackedRhs{outliner.getConstant(recipe), columns, isPairSafe(rhs, /*depthAxis=*/0)};
+  buildProduct(outliner, c, root, end, [&](ScalarEmitter &emitter, Value sum) { return product.emit(emitter, sum); });
+}
+
+//===----------------------------------------------------------------------===//
+// Floats times codes
+//===----------------------------------------------------------------------===//
+
+PackedRhs heddle::packWeightCodes(Outliner &outliner, const WeightCodes &weight) {
+  ConstantRecipe recipe = weight.getSignedRecipe();
+  int64_t columns = recipe.type.getDimSize(1);
+  if (weight.blockSize == 0) {
+    recipe.pack(kPanel);
+    return {outliner.getConstant(recipe), columns};
+  }
+  ConstantRecipe scales = *weight.blockScales;
+  recipe.packNibbles(kPanel);
+  scales.pack(kPanel);
+  return {outliner.getConstant(recipe), columns, false, weight.blockSize, outliner.getConstant(scales)};
+}
+
+Value heddle::emitDequantizedProduct(Outliner &outliner, ScalarEmitter &emitter, const WeightCodes &weight,
+                                     const Contraction &c, Operation *root, Value product) {
+  if (weight.blockSize != 0)
+    return product;
+  OpBuilder &b = emitter.getBuilder();
+  Type f32 = b.getF32Type();
+  AffineExpr column = columnLoop(c, outliner.getContext());
+  auto emitColumn = [&](const ColumnParameter &parameter) {
+    Value value = emitter.emit(parameter.value, parameter.at(column));
+    return emitCast(b, value, typeOf(parameter.value).getElementType(), f32);
+  };
+  auto bin = [&](nn::BinaryKind kind, Value x, Value y) { return emitBinary(b, kind, x, y, f32, f32); };
+  // sum x (code - zero) = sum x code - zero sum x
+  int64_t shift = weight.isUnsigned() ? kFlip : 0;
+  std::optional<int64_t> known = weight.zero.value ? getUniformInt(weight.zero.value) : 0;
+  Value zero;
+  if (!known) {
+    zero = emitColumn(weight.zero);
+    zero = shift == 0 ? zero : bin(nn::BinaryKind::Sub, zero, emitNumber(b, f32, kFlip));
+  } else if (*known != shift) {
+    zero = emitNumber(b, f32, static_cast<double>(*known - shift));
+  }
+  if (zero)
+    product = bin(nn::BinaryKind::Sub, product, bin(nn::BinaryKind::Mul, zero, emitRowSum(outliner, emitter, c, root)));
+  return bin(nn::BinaryKind::Mul, product, emitColumn(weight.scale));
+}

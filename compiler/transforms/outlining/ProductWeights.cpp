@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// How right sides of products are recognised as codes, and what is proved of them.
+
+#include "compiler/transforms/outlining/ProductWeights.h"
+
+#include "dialects/nn/ConstantData.h"
+#include "dialects/nn/NnOps.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace heddle;
+
+static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
+
+AffineIndex ColumnParameter::at(AffineExpr column) const {
+  AffineIndex index(typeOf(value).getRank(), getAffineConstantExpr(0, column.getContext()));
+  if (dim)
+    index[*dim] = column;
+  return index;
+}
+
+bool WeightCodes::isUnsigned() const { return typeOf(codes).getElementType().isUnsignedInteger(); }
+
+ConstantRecipe WeightCodes::getSignedRecipe() const {
+  ConstantRecipe recipe = *findConstantRecipe(codes);
+  if (isUnsigned())
+    recipe.flip();
+  if (isTransposed)
+    recipe.transpose({1, 0});
+  return recipe;
+}
+
+//===----------------------------------------------------------------------===//
+// Dequantised weights
+//===----------------------------------------------------------------------===//
+
+/// |value|, broadcast against a matrix of |type|, where it has one number for each column: nothing where it varies
+/// along |depthAxis|.
+static std::optional<ColumnParameter> findColumnParameter(Value value, RankedTensorType type, unsigned depthAxis) {
+  RankedTensorType parameter = typeOf(value);
+  int64_t rank = parameter.getRank();
+  if (rank > 2 || !parameter.hasStaticShape())
+    return std::nullopt;
+  ColumnParameter result{value, std::nullopt};
+  for (int64_t dim = 0; dim < rank; ++dim) {
+    unsigned axis = 2 - rank + dim;
+    if (parameter.getDimSize(dim) == 1)
+      continue;
+    if (axis == depthAxis || parameter.getDimSize(dim) != type.getDimSize(axis))
+      return std::nullopt;
+    result.dim = dim;
+  }
+  return result;
+}
+
+static bool isCodeType(Type type, unsigned width) {
+  return isa<IntegerType>(type) && type.getIntOrFloatBitWidth() == width;
+}
+
+static std::optional<WeightCodes> matchBlocks(nn::DequantizeLinearOp op, unsigned depthAxis) {
+  std::optional<ConstantRecipe> scales = findConstantRecipe(op.getScale());
+  // A kernel knows blocks of an even size along K, and no zero points of theirs.
+  if (!scales || !isCodeType(typeOf(op.getInput()).getElementType(), 4) ||
+      typeOf(op.getInput()).getElementType().isUnsignedInteger() || op.getZeroPoint() || op.getAxis() != depthAxis ||
+      op.getBlockSize() % 2 != 0)
+    return std::nullopt;
+  if (depthAxis == 1)
+    scales->transpose({1, 0});
+  WeightCodes weight;
+  weight.codes = op.getInput();
+  weight.blockSize = op.getBlockSize();
+  weight.blockScales = scales;
+  return weight;
+}
+
+static std::optional<WeightCodes> matchDequantize(nn::DequantizeLinearOp op, unsigned depthAxis) {
+  if (op.getBlockSize() != 0)
+    return matchBlocks(op, depthAxis);
+  auto parameter = [&](Value value) -> std::optional<ColumnParameter> {
+    RankedTensorType type = typeOf(value);
+    bool isOne = type.getRank() == 0 || type.getShape()[0] == 1;
+    if (!isOne && op.getAxis() == depthAxis)
+      return std::nullopt;
+    return ColumnParameter{value, isOne ? std::nullopt : std::optional<unsigned>(0)};
+  };
+  std::optional<ColumnParameter> scale = parameter(op.getScale());
+  std::optional<ColumnParameter> zero = op.getZeroPoint() ? parameter(op.getZeroPoint()) : ColumnParameter();
+  if (!scale || !zero || !isCodeType(typeOf(op.getInput()).getElementType(), 8))
+    return std::nullopt;
+  return WeightCodes{op.getInput(), false, *scale, *zero, 0, std::nullopt};
+}
+
+/// cast(codes), or cast(codes) - zero.
+static std::optional<WeightCodes> matchDifference(Value value, unsigned depthAxis) {
+  WeightCodes weight;
+  auto difference = value.getDefiningOp<nn::BinaryOp>();
+  if (difference && difference.getKind() == nn::BinaryKind::Sub) {
+    std::optional<ColumnParameter> zero = findColumnParameter(difference.getRhs(), typeOf(value), depthAxis);
+    if (!zero)
+      return std::nullopt;
+    weight.zero = *zero;
+    value = difference.getLhs();
+  }
+  auto codes = value.getDefiningOp<nn::CastOp>();
+  if (!codes || !isCodeType(typeOf(codes.getInput()).getElementType(), 8))
+    return std::nullopt;
+  weight.codes = codes.getInput();
+  return weight;
+}
+
+/// |value| is a matrix whose dimension |depthAxis| is K.
+static std::optional<WeightCodes> matchWeight(Value value, unsigned depthAxis) {
+  RankedTensorType type = typeOf(value);
+  if (type.getRank() != 2 || !type.hasStaticShape() || !type.getElementType().isF32())
+    return std::nullopt;
+  if (auto transpose = value.getDefiningOp<nn::TransposeOp>())
+    return matchWeight(transpose.getInput(), transpose.getPerm()[depthAxis]);
+  std::optional<WeightCodes> weight;
+  if (auto dequantize = value.getDefiningOp<nn::DequantizeLinearOp>())
+    weight = matchDequantize(dequantize, depthAxis);
+  if (auto product = value.getDefiningOp<nn::BinaryOp>(); product && product.getKind() == nn::BinaryKind::Mul)
+    for (bool isSwapped : {false, true}) {
+      Value codes = product->getOperand(isSwapped), scale = product->getOperand(!isSwapped);
+      std::optional<ColumnParameter> parameter = findColumnParameter(scale, type, depthAxis);
+      if (weight || !parameter || typeOf(codes) != type)
+        continue;
+      if ((weight = matchDifference(codes, depthAxis)))
+        weight->scale = *parameter;
+    }
+  if (!weight || !findConstantRecipe(weight->codes))
+    return std::nullopt;
+  weight->isTransposed = depthAxis == 1;
+  return weight;
+}
+
+std::optional<WeightCodes> heddle::findWeightCodes(Operation *product) {
+  if (!isa_and_nonnull<nn::MatMulOp, nn::GemmOp>(product) || !typeOf(product->getResult(0)).getElementType().isF32())
+    return std::nullopt;
+  auto gemm = dyn_cast<nn::GemmOp>(product);
+  return matchWeight(product->getOperand(1), gemm && gemm.getTransB() ? 1 : 0);
+}
+
+bool heddle::readsCodes(OpOperand &use) {
+  return use.getOperandNumber() == 1 && isa<nn::MatMulOp, nn::GemmOp>(use.getOwner()) &&
+         findWeightCodes(use.getOwner());
+}
+
+//===----------------------------------------------------------------------===//
+// What is known of codes
+//===----------------------------------------------------------------------===//
+
+/// Reads each byte once, in the order in which they lie.
+static bool hasSafePairs(nn::ConstantOp op, unsigned depthAxis) {
+  FailureOr<nn::ConstantData> data = nn::ConstantData::get(op);
+  if (failed(data))
+    return false;
+  ArrayRef<uint8_t> bytes = data->getBytes();
+  int64_t rows = data->getType().getDimSize(0), columns = data->getType().getDimSize(1);
+  uint8_t flip = data->getType().getElementType().isUnsignedInteger() ? 0x80 : 0;
+  // The products of codes of unequal sign cancel; 255 * 128 is within 16 bits, 255 * 129 is not.
+  auto isSafe = [&](const uint8_t *first, const uint8_t *second, int64_t count, int64_t step) {
+    int unsafe = 0;
+    for (int64_t i = 0; i < count; i += step) {
+      int sum = static_cast<int8_t>(first[i] ^ flip) + static_cast<int8_t>(second[i] ^ flip);
+      unsafe |= (sum > 128) | (sum < -128);
+    }
+    return unsafe == 0;
+  };
+  for (int64_t row = 0; row + (depthAxis == 0) < rows; row += depthAxis == 0 ? 2 : 1) {
+    const uint8_t *first = bytes.data() + row * columns;
+    if (depthAxis == 0 ? !isSafe(first, first + columns, columns, 1) : !isSafe(first, first + 1, columns / 2 * 2, 2))
+      return false;
+  }
+  return true;
+}
+
+bool heddle::isPairSafe(Value codes, unsigned depthAxis) {
+  Operation *op = codes.getDefiningOp();
+  if (auto quantize = dyn_cast_or_null<nn::QuantizeWeightOp>(op))
+    return quantize.getPairSafe() && quantize.getAxis() != depthAxis;
+  if (auto transpose = dyn_cast_or_null<nn::TransposeOp>(op))
+    return isPairSafe(transpose.getInput(), transpose.getPerm()[depthAxis]);
+  // Beside each other along K, odd extents would make other pairs.
+  if (auto concat = dyn_cast_or_null<nn::ConcatOp>(op))
+    return concat.getAxis() != depthAxis &&
+           llvm::all_of(concat.getInputs(), [&](Value part) { return isPairSafe(part, depthAxis); });
+  auto constant = dyn_cast_or_null<nn::ConstantOp>(op);
+  return constant && typeOf(codes).getRank() == 2 && hasSafePairs(constant, depthAxis);
+}
+
+std::optional<int64_t> heddle::getUniformInt(Value value) {
+  auto constant = value.getDefiningOp<nn::ConstantOp>();
+  if (!constant || !isa<IntegerType>(typeOf(value).getElementType()) || typeOf(value).getNumElements() == 0)
+    return std::nullopt;
+  FailureOr<nn::ConstantData> data = nn::ConstantData::get(constant);
+  if (failed(data))
+    return std::nullopt;
+  int64_t first = data->getInt(0);
+  for (int64_t i = 1; i < data->getNumElements(); ++i)
+    if (data->getInt(i) != first)
+      return std::nullopt;
+  return first;
+}

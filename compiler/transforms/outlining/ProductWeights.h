@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Constant right sides of products that are kept as codes: what a product of floats reads of them, and what the codes
+// of any product promise to the code that multiplies them.
+
+#ifndef HEDDLE_COMPILER_TRANSFORMS_OUTLINING_PRODUCTWEIGHTS_H
+#define HEDDLE_COMPILER_TRANSFORMS_OUTLINING_PRODUCTWEIGHTS_H
+
+#include "compiler/transforms/outlining/ConstantRecipe.h"
+#include "compiler/transforms/outlining/TensorView.h"
+#include "mlir/IR/Operation.h"
+
+namespace heddle {
+
+/// Numbers for the columns of a matrix: a value of the model.
+struct ColumnParameter {
+  mlir::Value value;
+  /// The dimension of |value| that runs along the columns, its others having one entry; none where one number serves
+  /// all columns.
+  std::optional<unsigned> dim;
+
+  /// The index of |column|'s number.
+  AffineIndex at(mlir::AffineExpr column) const;
+};
+
+/// A constant matrix K x N, (codes - zero) * scale.
+struct WeightCodes {
+  /// Its recipe is known (findConstantRecipe).
+  mlir::Value codes;
+  /// The codes lie as N x K.
+  bool isTransposed = false;
+  /// Without blocks.
+  ColumnParameter scale;
+  /// Of any type; null where it is 0.
+  ColumnParameter zero;
+  /// Neighbours along K that share one scale; 0 without blocks.
+  int64_t blockSize = 0;
+  /// With blocks: the recipe of the scales, blocks x N.
+  std::optional<ConstantRecipe> blockScales;
+
+  bool isUnsigned() const;
+  /// The recipe of the codes, K x N, signed: those of u8 are 128 less.
+  ConstantRecipe getSignedRecipe() const;
+};
+
+/// The codes that the matmul or gemm |product| of f32 has on its right, whether dequantised by nn.dequantize_linear or
+/// by a cast, a difference and a product, as exporters write it; nothing where it has anything else there.
+std::optional<WeightCodes> findWeightCodes(mlir::Operation *product);
+
+/// True if |use| is the right side of a product that reads its codes instead.
+bool readsCodes(mlir::OpOperand &use);
+
+/// Whether in each column of the constant |codes|, of 8 bits, whose dimension |depthAxis| is K, the neighbours 2j and
+/// 2j + 1 of k can be multiplied with any two u8 and summed up within 16 bits. Unsigned codes count as 128 less. Reads
+/// the constant where no op says so.
+bool isPairSafe(mlir::Value codes, unsigned depthAxis);
+
+/// The integer that all elements of the constant |value| are; nothing where they aren't equal, or no integers.
+std::optional<int64_t> getUniformInt(mlir::Value value);
+
+} // namespace heddle
+
+#endif // HEDDLE_COMPILER_TRANSFORMS_OUTLINING_PRODUCTWEIGHTS_H
