@@ -9,8 +9,6 @@
 #include "mlir/IR/BuiltinAttributes.h"
 #include "llvm/ADT/StringExtras.h"
 
-#include <cmath>
-
 using namespace mlir;
 using ::onnx::AttributeProto;
 
@@ -204,8 +202,11 @@ Value NodeContext::createScalar(Type elementType, double value) {
   auto type = RankedTensorType::get({}, elementType);
   if (auto floatType = dyn_cast<FloatType>(elementType))
     return createConstant(type, DenseElementsAttr::get(type, builder.getFloatAttr(floatType, value).getValue()));
-  auto integer = static_cast<uint64_t>(static_cast<int64_t>(std::trunc(value)));
-  return createConstant(type, DenseElementsAttr::get(type, APInt(elementType.getIntOrFloatBitWidth(), integer)));
+  // Towards zero, and into range: an infinity meets a type that it wasn't meant for, which the op's verifier reports.
+  llvm::APSInt integer(elementType.getIntOrFloatBitWidth(), elementType.isUnsignedInteger());
+  bool isExact;
+  (void)APFloat(value).convertToInteger(integer, APFloat::rmTowardZero, &isExact);
+  return createConstant(type, DenseElementsAttr::get(type, APInt(integer)));
 }
 
 Value NodeContext::createVector(llvm::ArrayRef<int64_t> values) {
