@@ -86,15 +86,21 @@ void MatrixReader::gather(MatrixRange range) {
   }
 }
 
-/// The factors of |columns| neighbours in row |row|.
+/// The factors of neighbours in row |row|.
 static void fillFactors(const ChannelFactors &factors, int64_t row, int64_t column, MutableArrayRef<float> to) {
   if (factors.axis == 1) {
     const float *from = factors.values.data() + row / factors.block * factors.channels + column;
     std::copy(from, from + to.size(), to.begin());
     return;
   }
-  for (auto [j, factor] : llvm::enumerate(to))
-    factor = factors.values[(column + j) / factors.block * factors.channels + row];
+  // One block after the other: a division for each element would take most of the time.
+  while (!to.empty()) {
+    int64_t block = column / factors.block;
+    size_t count = std::min<uint64_t>(to.size(), factors.block - column % factors.block);
+    std::fill_n(to.begin(), count, factors.values[block * factors.channels + row]);
+    column += count;
+    to = to.drop_front(count);
+  }
 }
 
 void MatrixReader::multiply(const ElementStage &stage, MatrixRange range) {

@@ -17,7 +17,7 @@ namespace heddle::nn {
 struct WeightRange {
   /// max |w|; NaN as soon as one isn't finite.
   float greatest = 0;
-  /// max |a| + |b| over pairs of equal sign; 0 where pairs don't matter.
+  /// max |a + b| over pairs; 0 where pairs don't matter.
   float greatestPair = 0;
 
   void add(float weight) {
@@ -29,8 +29,8 @@ struct WeightRange {
   void addPair(float first, float second) {
     add(first);
     add(second);
-    if (std::signbit(first) == std::signbit(second))
-      greatestPair = std::max(greatestPair, std::fabs(first) + std::fabs(second));
+    // |a| + |b| where signs are equal; where they aren't it is no more than the greater one, which counts more.
+    greatestPair = std::max(greatestPair, std::fabs(first + second));
   }
 };
 
