@@ -14,38 +14,32 @@ def heddle_w8a8(job, form, feeds):
     return engines.heddle(job, form, feeds, "w8a8", ("--quantize", "w8a8"))
 
 
-def quantized(kind, job, form, suffix, *calibration):
-    """FORM with its model quantised by KIND."""
+def quantized(engine, kind, job, form, feeds):
+    """ENGINE with FORM's model quantised by KIND."""
     model = pathlib.Path(form["model"])
-    target = pathlib.Path(job["folder"]) / f"{model.stem}.{kind}.{suffix}"
-    tool = pathlib.Path(__file__).with_name("quantize.py")
-    seconds = 0.0
-    if not engines.is_fresh(target, model, tool, *calibration):
-        seconds = engines.finished([sys.executable, "-B", tool, kind, model, target, *calibration])
-    return {**form, "model": str(target)}, seconds
-
-
-def run_quantized(engine, kind, job, form, feeds, suffix, *calibration):
-    form, seconds = quantized(kind, job, form, suffix, *calibration)
-    loaded = engine(job, form, feeds)
+    target = pathlib.Path(job["folder"]) / f"{model.stem}.{kind}{'.xml' if engine is engines.openvino else '.onnx'}"
+    tool, seconds = pathlib.Path(__file__).with_name("quantize.py"), 0.0
+    if not engines.is_fresh(target, model, tool, *job["calibration"]):
+        seconds = engines.finished([sys.executable, "-B", tool, kind, model, target, *job["calibration"]])
+    loaded = engine(job, {**form, "model": str(target)}, feeds)
     loaded.compile_s = seconds
     return loaded
 
 
 def onnxruntime_dynamic(job, form, feeds):
-    return run_quantized(engines.onnxruntime, "onnxruntime-dynamic", job, form, feeds, "onnx")
+    return quantized(engines.onnxruntime, "onnxruntime-dynamic", job, form, feeds)
 
 
 def onnxruntime_static(job, form, feeds):
-    return run_quantized(engines.onnxruntime, "onnxruntime-static", job, form, feeds, "onnx", job["calibration"])
+    return quantized(engines.onnxruntime, "onnxruntime-static", job, form, feeds)
 
 
 def openvino_weights(job, form, feeds):
-    return run_quantized(engines.openvino, "openvino-weights", job, form, feeds, "xml")
+    return quantized(engines.openvino, "openvino-weights", job, form, feeds)
 
 
 def openvino_static(job, form, feeds):
-    return run_quantized(engines.openvino, "openvino-static", job, form, feeds, "xml", job["calibration"])
+    return quantized(engines.openvino, "openvino-static", job, form, feeds)
 
 
 def ctranslate2_int8(job, form, feeds):

@@ -137,7 +137,8 @@ def kernels(names, settings, repetitions):
     if run.returncode:
         raise SystemExit(f"heddle-kernel-bench exits with {run.returncode}: {run.stderr[-400:]}")
     best = {}
-    for row in json.loads(run.stdout)["benchmarks"]:
+    # It prints nothing at all where no case has such a name.
+    for row in json.loads(run.stdout or '{"benchmarks": []}')["benchmarks"]:
         if row["run_type"] != "iteration":
             continue
         name = row["name"].split("/iterations")[0]

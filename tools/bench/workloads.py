@@ -22,8 +22,9 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 HEADS, HEAD_SIZE = 12, 64
 ATTENTION_LENGTHS = (128, 512, 2048, 8192)
 LENGTHS = (16, 128, 512)
-# Other inputs than any that is timed, from the same distribution, for tools that quantise with data.
-CALIBRATION_SAMPLES, CALIBRATION_LENGTH = 20, 96
+# For tools that quantise with data, of each length: ranges found at one don't fit another. A batch of this size is never
+# timed, so none of its inputs is.
+CALIBRATION_SAMPLES = 7
 
 
 @dataclasses.dataclass(frozen=True)
@@ -191,8 +192,8 @@ def prepare(task, folder):
                  for name, value in model.feeds(task).items()}
         np.savez(form["feeds"], **feeds)
     if model.is_quantizable:
-        extra["calibration"] = str(folder / f"{task.model}-calibration.npz")
-        if not is_fresh(extra["calibration"], __file__):
-            length = min(CALIBRATION_LENGTH, max(model.lengths))
-            np.savez(extra["calibration"], **model.feeds(Task(task.model, CALIBRATION_SAMPLES, length, 1)))
+        extra["calibration"] = [str(folder / f"{task.model}-calibration-{length}.npz") for length in model.lengths]
+        for path, length in zip(extra["calibration"], model.lengths):
+            if not is_fresh(path, __file__):
+                np.savez(path, **model.feeds(Task(task.model, CALIBRATION_SAMPLES, length, 1)))
     return {"task": dataclasses.asdict(task), "forms": forms, "output": model.output, "folder": str(folder), **extra}
