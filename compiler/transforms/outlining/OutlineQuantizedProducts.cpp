@@ -173,7 +173,7 @@ Value heddle::emitDequantizedProduct(Outliner &outliner, ScalarEmitter &emitter,
   Type f32 = b.getF32Type();
   AffineExpr column = columnLoop(c, outliner.getContext());
   auto emitColumn = [&](const ColumnParameter &parameter) {
-    Value value = emitter.emit(parameter.value, parameter.at(column));
+    Value value = emitter.emitParameter(parameter.value, parameter.at(column));
     return emitCast(b, value, typeOf(parameter.value).getElementType(), f32);
   };
   auto bin = [&](nn::BinaryKind kind, Value x, Value y) { return emitBinary(b, kind, x, y, f32, f32); };

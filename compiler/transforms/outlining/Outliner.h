@@ -183,6 +183,9 @@ public:
   mlir::Value emitBroadcastAsF32(mlir::Value operand, mlir::Value result, llvm::ArrayRef<mlir::AffineExpr> index) {
     return emitAsF32(operand, broadcastIndex(operand, result, index));
   }
+  /// The same of a scale, a zero point and their kind: a single constant is read, not written into the code, so that
+  /// layers of a quantised model share their kernels. But a 0 is written, since it saves work.
+  mlir::Value emitParameter(mlir::Value value, llvm::ArrayRef<mlir::AffineExpr> index);
   /// The element of the tensor that |view| shows at |index|.
   mlir::Value emitElement(const TensorView &view, llvm::ArrayRef<mlir::AffineExpr> index);
   /// The element of the stored tensor |value| at |places|, which may lie outside; |padding| where they do.

@@ -65,6 +65,15 @@ Value ScalarEmitter::emitUncached(Value value, ArrayRef<AffineExpr> index) {
       .Default([&](Operation *elementwise) { return emitElementwise(elementwise, index); });
 }
 
+Value ScalarEmitter::emitParameter(Value value, ArrayRef<AffineExpr> index) {
+  auto constant = value.getDefiningOp<nn::ConstantOp>();
+  auto dense = constant ? dyn_cast<DenseElementsAttr>(constant.getValue()) : DenseElementsAttr();
+  if (!dense || dense.getNumElements() != 1)
+    return emit(value, index);
+  auto number = dyn_cast<IntegerAttr>(dense.getSplatValue<Attribute>());
+  return number && number.getValue().isZero() ? emit(value, index) : emitElement(*outliner.findView(value), index);
+}
+
 Value ScalarEmitter::emitElement(const TensorView &view, ArrayRef<AffineExpr> index) {
   if (isWalkable(view, index, outliner.symbols, outliner.getShapes()))
     return kernel.getElement(region, kernel.addInput(view, index));
@@ -155,9 +164,13 @@ Value ScalarEmitter::emitConstant(nn::ConstantOp op, ArrayRef<AffineExpr> index)
 //===----------------------------------------------------------------------===//
 
 Value ScalarEmitter::emitElementwise(Operation *op, ArrayRef<AffineExpr> index) {
+  // What is computed once for a whole tensor is a parameter: the product of two scales.
+  bool isParameter = cast<RankedTensorType>(op->getResult(0).getType()).getRank() == 0;
   SmallVector<Value> operands;
-  for (Value operand : op->getOperands())
-    operands.push_back(emit(operand, broadcastIndex(operand, op->getResult(0), index)));
+  for (Value operand : op->getOperands()) {
+    AffineIndex place = broadcastIndex(operand, op->getResult(0), index);
+    operands.push_back(isParameter ? emitParameter(operand, place) : emit(operand, place));
+  }
   return emitElementwiseOp(op, operands);
 }
 

@@ -47,7 +47,7 @@ Value heddle::emitDequantized(OpBuilder &b, Value code, Value scale, Value zero)
 Value ScalarEmitter::emitQuantize(nn::QuantizeLinearOp op, ArrayRef<AffineExpr> index) {
   Type f32 = builder.getF32Type();
   auto asF32 = [&](Value value, ArrayRef<AffineExpr> place) {
-    return emitCast(builder, emit(value, place), elementTypeOf(value), f32);
+    return emitCast(builder, emitParameter(value, place), elementTypeOf(value), f32);
   };
   Value x = asF32(op.getInput(), index);
   Value scale = asF32(op.getScale(), parameterIndex(op, op.getScale(), index));
@@ -58,7 +58,7 @@ Value ScalarEmitter::emitQuantize(nn::QuantizeLinearOp op, ArrayRef<AffineExpr> 
 Value ScalarEmitter::emitDequantize(nn::DequantizeLinearOp op, ArrayRef<AffineExpr> index) {
   Type i32 = builder.getI32Type(), f32 = builder.getF32Type(), scaleType = elementTypeOf(op.getScale());
   auto as = [&](Value value, ArrayRef<AffineExpr> place, Type type) {
-    return emitCast(builder, emit(value, place), elementTypeOf(value), type);
+    return emitCast(builder, emitParameter(value, place), elementTypeOf(value), type);
   };
   Value code = as(op.getInput(), index, i32), zero;
   if (Value zeroPoint = op.getZeroPoint())
