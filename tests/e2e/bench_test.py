@@ -23,11 +23,13 @@ import acceptance  # noqa: E402
 import catalog  # noqa: E402
 import comparison  # noqa: E402
 import environment  # noqa: E402
+import isa  # noqa: E402
 import report  # noqa: E402
 import rounds  # noqa: E402
 import workloads  # noqa: E402
 
 BUILD = pathlib.Path(os.environ["HEDDLE_BUILD_DIR"])
+CPU_INFO = pathlib.Path("/proc/cpuinfo").read_text()
 LIMITS = {"threads", "f32_gflops", "l1_gbs", "l2_gbs", "l3_gbs", "dram_gbs"}
 
 
@@ -117,9 +119,24 @@ class BenchTest(case.ArtifactTestCase):
         # An engine with AVX-512 all the same would have failed.
         self.check_row(result["rows"][0], result["machine"], rounds=2)
 
-    def test_a_list_of_other_instructions_stops_the_program(self):
-        library, sites = self.scratch / "cpuid_mask.so", self.scratch / "sites.txt"
+    def build_mask(self):
+        library = self.scratch / "cpuid_mask.so"
         subprocess.run(["cc", "-shared", "-fPIC", "-o", library, BENCH / "cpuid_mask.c"], check=True)
+        return library
+
+    @unittest.skipUnless("avx512f" in CPU_INFO, "only a machine with AVX-512 can run it")
+    def test_code_for_avx512_is_found_out(self):
+        source, evader = self.scratch / "evader.c", self.scratch / "evader.so"
+        source.write_text('void evade(void) { __asm__ volatile("vpternlogd $255, %zmm16, %zmm16, %zmm16"); }\n')
+        subprocess.run(["cc", "-mavx512f", "-shared", "-fPIC", "-o", evader, source], check=True)
+        script = ("import ctypes, sys; mask, evader = map(ctypes.CDLL, sys.argv[1:]); ask = mask.cpuid_mask_was_evaded;"
+                  "print(ask()); evader.evade(); print(ask())")
+        run = subprocess.run([sys.executable, "-c", script, self.build_mask(), evader], capture_output=True, text=True,
+                             env=os.environ | {"GLIBC_TUNABLES": isa.LIBC_WITHOUT_AVX512}, check=True)
+        self.assertEqual(run.stdout.split(), ["0", "1"])
+
+    def test_a_list_of_other_instructions_stops_the_program(self):
+        library, sites = self.build_mask(), self.scratch / "sites.txt"
         heddle = BUILD.resolve() / "bin/heddle"
         # Its first bytes are the file's header.
         sites.write_text(f"{heddle.resolve()} 0\n")
