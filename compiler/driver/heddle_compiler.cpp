@@ -53,6 +53,10 @@ static LogicalResult readOptions(const heddle_compile_options_t &request, Compil
   options.fuses = !request.no_fusion;
   options.bucket = request.bucket ? request.bucket : "";
   options.precision = request.precision ? request.precision : "f32";
+  options.quantization.scheme = request.quantize ? request.quantize : "";
+  options.quantization.embedding = request.embedding ? request.embedding : "int8";
+  options.quantization.exclude.assign(request.excludes, request.excludes + request.exclude_count);
+  options.quantization.allowsPairSafe = !request.no_pair_safe;
   options.shapes.assign(request.shapes, request.shapes + request.shape_count);
   if (request.targets) {
     SmallVector<StringRef> specs;

@@ -19,7 +19,7 @@ extern "C" {
 #define HEDDLE_COMPILER_API __attribute__((visibility("default")))
 
 /// Raised when a struct below changes.
-#define HEDDLE_COMPILER_API_VERSION 4
+#define HEDDLE_COMPILER_API_VERSION 5
 
 /// Called as phases pass, from any of the compiler's threads but one call at a time: |phase| is one of the phase names,
 /// |done| of |total| units. First it is called with |total| 0: then |phase| is a line to show as it is, which says what
@@ -33,8 +33,13 @@ typedef struct heddle_compile_options_t {
   const char *targets;       ///< comma-separated; null: this host
   const char *const *shapes; ///< "NAME=1x128"
   size_t shape_count;
-  const char *bucket;         ///< "32,64" or "sequence=32,64": sizes with entry points of their own; null: none
-  const char *precision;      ///< of weights: "f32" (null) or "bf16"
+  const char *bucket;          ///< "32,64" or "sequence=32,64": sizes with entry points of their own; null: none
+  const char *precision;       ///< of weights: "f32" (null) or "bf16"
+  const char *quantize;        ///< "w8a8", "w8a32" or "w4a32"; null: nothing is quantised
+  const char *embedding;       ///< tables of quantised models: "int8" (null) or "f32"
+  const char *const *excludes; ///< globs on names of nodes that stay float
+  size_t exclude_count;
+  int no_pair_safe;           ///< not 0: plain scales even for targets without VNNI
   const char *compile_to;     ///< phase to stop after; its IR is written to |output_path| ("-": standard output)
   const char *dump_phases_to; ///< folder for the IR after each phase
   const char *report_path;    ///< compile report, JSON, or HTML if it ends in .html

@@ -7,6 +7,7 @@
 #include "compiler/artifact/ArtifactWriter.h"
 #include "compiler/import/onnx/ImportOnnx.h"
 #include "compiler/pipelines/AddWorkShapes.h"
+#include "compiler/pipelines/CompileOptions.h"
 #include "compiler/pipelines/Pipelines.h"
 #include "compiler/pipelines/Registration.h"
 #include "compiler/pipelines/SpecializeShapes.h"
@@ -25,7 +26,8 @@
 using namespace mlir;
 using namespace heddle;
 
-static constexpr StringRef kPhaseNames[] = {"import", "fusion", "outlining", "tiling", "codegen", "artifact"};
+static constexpr StringRef kPhaseNames[] = {"import", "fusion",  "quantization", "outlining",
+                                            "tiling", "codegen", "artifact"};
 
 StringRef heddle::stringifyPhase(Phase phase) { return kPhaseNames[static_cast<unsigned>(phase)]; }
 ArrayRef<StringRef> heddle::getPhaseNames() { return kPhaseNames; }
@@ -68,7 +70,6 @@ private:
   LogicalResult runPhase(Phase phase);
   LogicalResult import();
   LogicalResult fuse();
-  LogicalResult checkPrecision();
   LogicalResult runPipeline(llvm::function_ref<void(OpPassManager &)> build);
   LogicalResult selectTiles();
   LogicalResult generateCode();
@@ -104,7 +105,7 @@ static LocationText describeLocation(Location location) {
 LogicalResult ModelCompiler::run() {
   if (failed(parseTargets(options.targets, out.targets, errors)))
     return failure();
-  if (failed(checkPrecision()))
+  if (failed(checkOptions(options, out.targets, errors)))
     return failure();
   Phase last = options.stopAfter.value_or(Phase::Artifact);
   for (unsigned i = 0; i <= static_cast<unsigned>(last); ++i) {
@@ -123,26 +124,15 @@ LogicalResult ModelCompiler::run() {
   return last == Phase::Artifact ? success() : writeIr(options.outputPath);
 }
 
-LogicalResult ModelCompiler::checkPrecision() {
-  std::string where = "in --precision " + options.precision;
-  if (options.precision != "f32" && options.precision != "bf16")
-    return errors.add(
-        {ErrorCode::H0111, "no precision is named '" + options.precision + "'", where, "precisions are f32, bf16"});
-  for (const CompiledTarget &compiled : out.targets)
-    if (options.precision == "bf16" && !llvm::is_contained(compiled.target->getFeatures(), "avx512bf16"))
-      return errors.add({ErrorCode::H0113,
-                         compiled.target->getName().str() + " can't multiply bf16: it lacks avx512bf16", where,
-                         "leave --precision out, or choose targets that have it: cpu:znver4, cpu:sapphirerapids"});
-  return success();
-}
-
 LogicalResult ModelCompiler::runPhase(Phase phase) {
   if (phase == Phase::Import)
     return import();
   size_t before = errors.getErrors().size();
-  ErrorCode code = phase == Phase::Outlining ? ErrorCode::H0208
-                   : phase == Phase::Fusion  ? ErrorCode::H0209
-                                             : ErrorCode::H0902;
+  // What quantisation refuses are options: patterns that name nothing.
+  ErrorCode code = phase == Phase::Outlining      ? ErrorCode::H0208
+                   : phase == Phase::Fusion       ? ErrorCode::H0209
+                   : phase == Phase::Quantization ? ErrorCode::H0111
+                                                  : ErrorCode::H0902;
   DiagnosticCapture capture(&context, errors, code, llvm::sys::path::filename(options.modelPath), describeLocation);
   LogicalResult result = success();
   switch (phase) {
@@ -150,6 +140,11 @@ LogicalResult ModelCompiler::runPhase(Phase phase) {
     break;
   case Phase::Fusion:
     result = fuse();
+    break;
+  case Phase::Quantization:
+    result = runPipeline([&](OpPassManager &pm) {
+      buildQuantizationPipeline(pm, options.quantization, needsPairSafeWeights(options.quantization, out.targets));
+    });
     break;
   case Phase::Outlining:
     result = runPipeline([&](OpPassManager &pm) { buildOutliningPipeline(pm, {options.precision == "bf16"}); });
@@ -295,6 +290,7 @@ LogicalResult ModelCompiler::writeArtifactFile() {
     artifact.options.push_back({"bucket", out.buckets.str()});
   if (options.precision != "f32")
     artifact.options.push_back({"precision", options.precision});
+  addQuantizationOptions(options.quantization, artifact.options);
   if (!options.fuses)
     artifact.options.push_back({"no-fusion", "true"});
   if (failed(writeArtifact(*out.module, images, artifact, options.outputPath, errors)))

@@ -20,12 +20,21 @@
 namespace heddle {
 
 /// The phases, in order. Each leaves a module that `--compile-to` can stop at.
-enum class Phase { Import, Fusion, Outlining, Tiling, Codegen, Artifact };
+enum class Phase { Import, Fusion, Quantization, Outlining, Tiling, Codegen, Artifact };
 
 llvm::StringRef stringifyPhase(Phase phase);
 std::optional<Phase> parsePhase(llvm::StringRef name);
 /// All names, in order, for messages.
 llvm::ArrayRef<llvm::StringRef> getPhaseNames();
+
+/// What becomes of weights. Words are checked by compileModel.
+struct QuantizationOptions {
+  std::string scheme;               ///< w8a8, w8a32 or w4a32; empty: none
+  std::string embedding = "int8";   ///< tables: int8 or f32
+  bool allowsPairSafe = true;       ///< weights of w8a8 are pair-safe where a target lacks VNNI; else never
+  std::vector<std::string> exclude; ///< globs on nodes' names: what stays float
+  bool compares = false;            ///< both forms side by side, for measurements (nn-quantize-weights says how)
+};
 
 /// What to compile and how. Nothing here names a folder that reaches the artifact.
 struct CompileOptions {
@@ -35,6 +44,7 @@ struct CompileOptions {
   std::vector<std::string> shapes; ///< "NAME=1x128"
   std::string bucket;              ///< "32,64" or "sequence=32,64": sizes with entry points of their own; empty: none
   std::string precision = "f32";   ///< of the weights of matrix products: f32, or bf16 where the targets multiply it
+  QuantizationOptions quantization;
   bool fuses = true; ///< else the model's ops stay as they are written, but for what a kernel's epilogue takes
   std::optional<Phase> stopAfter;
   std::string dumpFolder; ///< IR after each phase; empty: none

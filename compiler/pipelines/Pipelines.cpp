@@ -4,8 +4,10 @@
 
 #include "compiler/pipelines/Pipelines.h"
 
+#include "compiler/pipelines/CompileModel.h"
 #include "compiler/transforms/fusion/Passes.h"
 #include "compiler/transforms/outlining/Passes.h"
+#include "compiler/transforms/quantization/Passes.h"
 #include "compiler/transforms/shapes/Passes.h"
 #include "dialects/kernel/KernelOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -42,6 +44,22 @@ void heddle::buildFusionPipeline(OpPassManager &pm) {
   pm.addNestedPass<func::FuncOp>(nn::createFuseProjectionsPass());
   // Parts that are joined again in their old order are one tensor.
   pm.addPass(createCanonicalizerPass());
+}
+
+void heddle::buildQuantizationPipeline(OpPassManager &pm, const QuantizationOptions &options, bool pairSafe) {
+  if (options.scheme.empty())
+    return;
+  nn::QuantizeWeightsPassOptions weights;
+  weights.scheme = options.scheme == "w8a8"    ? nn::QuantizationScheme::W8A8
+                   : options.scheme == "w8a32" ? nn::QuantizationScheme::W8A32
+                                               : nn::QuantizationScheme::W4A32;
+  weights.tables = options.embedding == "int8";
+  weights.pairSafe = pairSafe;
+  weights.exclude = options.exclude;
+  weights.compare = options.compares;
+  pm.addPass(nn::createQuantizeWeightsPass(weights));
+  // One table read by several gathers is quantised once.
+  pm.addPass(createCSEPass());
 }
 
 void heddle::buildOutliningPipeline(OpPassManager &pm, const OutliningOptions &options) {

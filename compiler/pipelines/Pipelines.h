@@ -15,6 +15,11 @@ void buildPreparationPipeline(mlir::OpPassManager &pm);
 /// From what the model file says to fewer, more exact ops: nn in, nn and attn out.
 void buildFusionPipeline(mlir::OpPassManager &pm);
 
+struct QuantizationOptions;
+
+/// Float weights to integers, where |options| ask for it: nn in, nn out. |pairSafe| goes for weights of w8a8.
+void buildQuantizationPipeline(mlir::OpPassManager &pm, const QuantizationOptions &options, bool pairSafe);
+
 struct OutliningOptions {
   /// Weights of matrix products are stored as bf16.
   bool bf16Weights = false;

@@ -10,6 +10,7 @@
 #include "compiler/targets/cpu/Passes.h"
 #include "compiler/transforms/fusion/Passes.h"
 #include "compiler/transforms/outlining/Passes.h"
+#include "compiler/transforms/quantization/Passes.h"
 #include "compiler/transforms/shapes/Passes.h"
 #include "dialects/attn/AttnDialect.h"
 #include "dialects/kernel/KernelDialect.h"
@@ -40,6 +41,7 @@ void heddle::registerAllPasses() {
   nn::registerFusionPasses();
   nn::registerShapesPasses();
   nn::registerOutliningPasses();
+  nn::registerQuantizationPasses();
   cpu::registerCpuPasses();
   cpu::registerCodegenPipeline();
 }

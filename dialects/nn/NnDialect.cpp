@@ -98,6 +98,16 @@ LogicalResult NnDialect::verifyOperationAttribute(Operation *op, NamedAttribute 
       return success();
     return op->emitError("expects '") << name << "' to hold numbers of ops by name, got " << attribute.getValue();
   }
+  if (name == getQuantizationAttrName()) {
+    auto isPlace = [](Attribute entry) {
+      auto place = dyn_cast<DictionaryAttr>(entry);
+      return place && place.getAs<StringAttr>("kind") && place.getAs<ArrayAttr>("nodes");
+    };
+    auto places = dyn_cast<ArrayAttr>(attribute.getValue());
+    if (places && llvm::all_of(places, isPlace))
+      return success();
+    return op->emitError("expects '") << name << "' to hold places with a kind and nodes, got " << attribute.getValue();
+  }
   if (name == getSpecializesAttrName()) {
     if (isa<FlatSymbolRefAttr>(attribute.getValue()))
       return success();

@@ -62,6 +62,8 @@ def Nn_Dialect : Dialect {
     static constexpr llvm::StringLiteral getConstantInputsAttrName() { return "nn.constant_inputs"; }
     /// Name of the module attribute that holds how many ops were raised, by name.
     static constexpr llvm::StringLiteral getRaisedAttrName() { return "nn.raised"; }
+    /// Name of the module attribute that says of each place of weights what it became.
+    static constexpr llvm::StringLiteral getQuantizationAttrName() { return "nn.quantization"; }
     /// Name of the function attribute that names the entry point which the function is for some sizes.
     static constexpr llvm::StringLiteral getSpecializesAttrName() { return "nn.specializes"; }
     /// Name of the argument attribute that holds what stands for an argument where a run leaves it out.

@@ -23,8 +23,13 @@ public:
                  "also compile for just these lengths, as in 32,64 or sequence=32,64; others run as well");
     options.text("--precision", precision, "f32|bf16",
                  "of weights of matrix products; bf16 (targets with avx512bf16) halves them; default: f32");
+    options.text("--quantize", quantize, "w8a8|w8a32|w4a32",
+                 "store weights as 8 or 4 bits; w8a8 multiplies integers too; default: float weights");
+    options.text("--embedding", embedding, "int8|f32", "embedding tables of a quantised model; default: int8");
+    options.list("--exclude", excludes, "GLOB", "nodes that stay float, as in '*/layer.0/*'; may be repeated");
+    options.flag("--no-pair-safe", noPairSafe, "w8a8 without the coarser weights that AVX2 multiplies fastest");
     options.flag("--no-fusion", noFusion, "leave the model's operators as they are written, for comparison");
-    options.text("--compile-to", phase, "PHASE", "stop after import, fusion, outlining, tiling, codegen ...");
+    options.text("--compile-to", phase, "PHASE", "stop after import, fusion, quantization, outlining, tiling ...");
     options.text("--dump-phases-to", dumpFolder, "FOLDER", "write the IR after each phase");
     options.text("--report", report, "FILE", "write the compile report: .json or .html");
     options.count("--threads", threads, "N", "threads to compile with; default: all that the process may use");
@@ -34,9 +39,7 @@ public:
     require(model, "MODEL");
     if (phase.empty())
       require(output, "-o ARTIFACT");
-    std::vector<const char *> shapePointers;
-    for (const std::string &shape : shapes)
-      shapePointers.push_back(shape.c_str());
+    std::vector<const char *> shapePointers = toPointers(shapes), excludePointers = toPointers(excludes);
     auto orNull = [](const std::string &text) { return text.empty() ? nullptr : text.c_str(); };
     heddle_compile_options_t request = {};
     request.model_path = model.c_str();
@@ -46,6 +49,11 @@ public:
     request.shape_count = shapePointers.size();
     request.bucket = orNull(bucket);
     request.precision = orNull(precision);
+    request.quantize = orNull(quantize);
+    request.embedding = orNull(embedding);
+    request.excludes = excludePointers.data();
+    request.exclude_count = excludePointers.size();
+    request.no_pair_safe = noPairSafe;
     request.compile_to = orNull(phase);
     request.dump_phases_to = orNull(dumpFolder);
     request.report_path = orNull(report);
@@ -56,10 +64,17 @@ public:
   }
 
 private:
-  std::string model, output, targets, bucket, precision, phase, dumpFolder, report;
-  std::vector<std::string> shapes;
+  static std::vector<const char *> toPointers(const std::vector<std::string> &texts) {
+    std::vector<const char *> pointers;
+    for (const std::string &text : texts)
+      pointers.push_back(text.c_str());
+    return pointers;
+  }
+
+  std::string model, output, targets, bucket, precision, quantize, embedding, phase, dumpFolder, report;
+  std::vector<std::string> shapes, excludes;
   unsigned threads = 0;
-  bool noFusion = false;
+  bool noPairSafe = false, noFusion = false;
 };
 
 } // namespace

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Checks of options, before anything is read.
+
+#include "compiler/pipelines/CompileOptions.h"
+
+#include "compiler/targets/TargetRegistry.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace heddle;
+
+/// Fails where |word|, the value of |option|, is none of |words|.
+static LogicalResult checkWord(StringRef option, StringRef what, StringRef word, ArrayRef<StringRef> words,
+                               ErrorList &errors) {
+  if (llvm::is_contained(words, word))
+    return success();
+  return errors.add({ErrorCode::H0111, ("no " + what + " is named '" + word + "'").str() + didYouMean(word, words),
+                     ("in " + option + " " + word).str(), "possible are " + llvm::join(words, ", ")});
+}
+
+static LogicalResult checkPrecision(const CompileOptions &options, ArrayRef<CompiledTarget> targets,
+                                    ErrorList &errors) {
+  if (failed(checkWord("--precision", "precision", options.precision, {"f32", "bf16"}, errors)))
+    return failure();
+  for (const CompiledTarget &compiled : targets)
+    if (options.precision == "bf16" && !llvm::is_contained(compiled.target->getFeatures(), "avx512bf16"))
+      return errors.add({ErrorCode::H0113,
+                         compiled.target->getName().str() + " can't multiply bf16: it lacks avx512bf16",
+                         "in --precision bf16",
+                         "leave --precision out, or choose targets that have it: cpu:znver4, cpu:sapphirerapids"});
+  return success();
+}
+
+static LogicalResult checkQuantization(const CompileOptions &options, ErrorList &errors) {
+  const QuantizationOptions &quantization = options.quantization;
+  if (failed(checkWord("--embedding", "form of an embedding table", quantization.embedding, {"int8", "f32"}, errors)))
+    return failure();
+  if (!quantization.scheme.empty()) {
+    if (failed(checkWord("--quantize", "scheme", quantization.scheme, {"w8a8", "w8a32", "w4a32"}, errors)))
+      return failure();
+    // The loss that is reported would be of one of them alone.
+    if (options.precision != "f32")
+      return errors.add({ErrorCode::H0111, "--quantize and --precision " + options.precision + " exclude each other",
+                         "in --quantize " + quantization.scheme,
+                         "integers are smaller than bf16: leave --precision out, or quantise nothing"});
+    return success();
+  }
+  // Options that do nothing by themselves are mistakes.
+  StringRef given = quantization.embedding != "int8" ? "--embedding"
+                    : !quantization.exclude.empty()  ? "--exclude"
+                    : !quantization.allowsPairSafe   ? "--no-pair-safe"
+                                                     : "";
+  if (given.empty())
+    return success();
+  return errors.add({ErrorCode::H0111, given.str() + " says how to quantise, but nothing is to be quantised", "",
+                     "add --quantize w8a8, or leave " + given.str() + " out"});
+}
+
+LogicalResult heddle::checkOptions(const CompileOptions &options, ArrayRef<CompiledTarget> targets, ErrorList &errors) {
+  return success(succeeded(checkPrecision(options, targets, errors)) && succeeded(checkQuantization(options, errors)));
+}
+
+bool heddle::needsPairSafeWeights(const QuantizationOptions &options, ArrayRef<CompiledTarget> targets) {
+  auto addsInPairs = [](const CompiledTarget &compiled) {
+    ArrayRef<std::string> features = compiled.target->getFeatures();
+    return llvm::is_contained(features, "avx2") && !llvm::is_contained(features, "avx512vnni") &&
+           !llvm::is_contained(features, "avxvnni");
+  };
+  return options.scheme == "w8a8" && options.allowsPairSafe && llvm::any_of(targets, addsInPairs);
+}
+
+void heddle::addQuantizationOptions(const QuantizationOptions &options,
+                                    std::vector<std::pair<std::string, std::string>> &normalized) {
+  if (options.scheme.empty())
+    return;
+  normalized.push_back({"quantize", options.scheme});
+  if (options.embedding != "int8")
+    normalized.push_back({"embedding", options.embedding});
+  if (!options.exclude.empty())
+    normalized.push_back({"exclude", llvm::join(options.exclude, " ")});
+  if (!options.allowsPairSafe)
+    normalized.push_back({"no-pair-safe", "true"});
+}

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Options that are words: which there are, what they need of the targets, how an artifact keeps them.
+
+#ifndef HEDDLE_COMPILER_PIPELINES_COMPILEOPTIONS_H
+#define HEDDLE_COMPILER_PIPELINES_COMPILEOPTIONS_H
+
+#include "compiler/pipelines/CompileModel.h"
+
+namespace heddle {
+
+/// Fails with |errors| where an option has a value that it can't have, or one that |targets| can't serve.
+mlir::LogicalResult checkOptions(const CompileOptions &options, llvm::ArrayRef<CompiledTarget> targets,
+                                 ErrorList &errors);
+
+/// True where weights are multiplied by a target that adds pairs of products in 16 bits.
+bool needsPairSafeWeights(const QuantizationOptions &options, llvm::ArrayRef<CompiledTarget> targets);
+
+/// Appends the options of quantisation that aren't the default, as `heddle inspect` shows them.
+void addQuantizationOptions(const QuantizationOptions &options,
+                            std::vector<std::pair<std::string, std::string>> &normalized);
+
+} // namespace heddle
+
+#endif // HEDDLE_COMPILER_PIPELINES_COMPILEOPTIONS_H

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Both forms read the same activation, so that a place is charged with its own error alone, whatever the places before
+// it do.
+
+#include "compiler/transforms/quantization/Comparison.h"
+
+#include "dialects/nn/NnDialect.h"
+#include "dialects/nn/NnOps.h"
+
+using namespace mlir;
+using namespace heddle;
+using namespace heddle::nn;
+
+static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
+
+/// `nn.name` and `nn.dims` of a boundary tensor of static shape.
+static DictionaryAttr describe(Builder builder, StringRef name, RankedTensorType type) {
+  SmallVector<Attribute> dims;
+  for (int64_t extent : type.getShape())
+    dims.push_back(builder.getI64IntegerAttr(extent));
+  return builder.getDictionaryAttr({builder.getNamedAttr(NnDialect::getNameAttrName(), builder.getStringAttr(name)),
+                                    builder.getNamedAttr(NnDialect::getDimsAttrName(), builder.getArrayAttr(dims))});
+}
+
+Comparison::Comparison(func::FuncOp func, int64_t count) : func(func) {
+  Builder builder(func.getContext());
+  auto type = RankedTensorType::get({count}, builder.getI1Type());
+  unsigned index = func.getNumArguments();
+  func.insertArgument(index, type, describe(builder, "heddle.selection", type), func.getLoc());
+  selection = func.getArgument(index);
+}
+
+void Comparison::addResult(StringRef kind, int64_t index, Value value) {
+  results.emplace_back(("heddle." + kind + "." + llvm::Twine(index)).str(), value);
+}
+
+/// The sum of squares of all elements.
+Value Comparison::reduceAll(OpBuilder &builder, Location loc, Value value) {
+  SmallVector<int64_t> axes = llvm::to_vector(llvm::seq<int64_t>(0, typeOf(value).getRank()));
+  return builder.create<ReduceOp>(loc, ReduceKind::SumSquare, value, builder.getDenseI64ArrayAttr(axes),
+                                  /*keepdims=*/false);
+}
+
+Value Comparison::select(OpBuilder &builder, int64_t index, Value plain, Value quantized, Value activation) {
+  Location loc = plain.getLoc();
+  auto vector = [&](int64_t value) {
+    auto type = RankedTensorType::get({1}, builder.getI64Type());
+    return builder.create<ConstantOp>(loc, DenseElementsAttr::get(type, builder.getI64IntegerAttr(value)));
+  };
+  auto flagType = RankedTensorType::get({1}, builder.getI1Type());
+  Value flag = builder.create<SliceOp>(loc, flagType, selection, vector(index), vector(index + 1), Value(), Value());
+  Value difference = builder.create<BinaryOp>(loc, BinaryKind::Sub, quantized, plain);
+  addResult("error", index, reduceAll(builder, loc, difference));
+  addResult("signal", index, reduceAll(builder, loc, plain));
+  if (activation) {
+    SmallVector<int64_t> axes = llvm::to_vector(llvm::seq<int64_t>(0, typeOf(activation).getRank() - 1));
+    Value sizes = builder.create<UnaryOp>(loc, UnaryKind::Abs, activation);
+    addResult("channels", index,
+              builder.create<ReduceOp>(loc, ReduceKind::Max, sizes, builder.getDenseI64ArrayAttr(axes), false));
+  }
+  return builder.create<WhereOp>(loc, flag, quantized, plain);
+}
+
+void Comparison::finish() {
+  Operation *end = func.getBody().front().getTerminator();
+  Builder builder(func.getContext());
+  for (auto &[name, value] : results) {
+    unsigned index = func.getNumResults();
+    func.insertResult(index, value.getType(), describe(builder, name, typeOf(value)));
+    end->insertOperands(index, value);
+  }
+}

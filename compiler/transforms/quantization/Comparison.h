@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Both forms of a product side by side in one function: an input that selects, results that compare.
+
+#ifndef HEDDLE_COMPILER_TRANSFORMS_QUANTIZATION_COMPARISON_H
+#define HEDDLE_COMPILER_TRANSFORMS_QUANTIZATION_COMPARISON_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Builders.h"
+
+namespace heddle::nn {
+
+/// Adds an input and results to one function. finish() must follow the last select().
+class Comparison {
+public:
+  /// The function gets its selecting input, of |count| entries.
+  Comparison(mlir::func::FuncOp func, int64_t count);
+
+  /// What stands for the result of place |index|: |quantized| where the input says so, else |plain|. |activation| is
+  /// what both multiply, null for a table.
+  mlir::Value select(mlir::OpBuilder &builder, int64_t index, mlir::Value plain, mlir::Value quantized,
+                     mlir::Value activation);
+
+  /// Hands the comparisons out as results of the function, behind its own.
+  void finish();
+
+private:
+  mlir::Value reduceAll(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value);
+  void addResult(llvm::StringRef kind, int64_t index, mlir::Value value);
+
+  mlir::func::FuncOp func;
+  mlir::Value selection;
+  llvm::SmallVector<std::pair<std::string, mlir::Value>> results;
+};
+
+} // namespace heddle::nn
+
+#endif // HEDDLE_COMPILER_TRANSFORMS_QUANTIZATION_COMPARISON_H

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Passes of the quantisation phase.
+
+#ifndef HEDDLE_COMPILER_TRANSFORMS_QUANTIZATION_PASSES_TD
+#define HEDDLE_COMPILER_TRANSFORMS_QUANTIZATION_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def QuantizeWeightsPass : Pass<"nn-quantize-weights", "::mlir::ModuleOp"> {
+  let summary = "Replace float weights of matrix products and embedding tables by integer codes and scales";
+  let description = [{
+    Products by a constant matrix of f32 read a quarter of the bytes, and by w8a8 multiply integers. Weights have one
+    symmetric scale a column; activations are quantised row by row, so that no row depends on another. An activation
+    that several products read is quantised once. What scales undo is element-wise and joins the product's kernel.
+
+        %w = nn.constant #nn.external<"w", 0, 2359296> -> tensor<384x1536xf32>
+        %y = nn.matmul %x, %w : (tensor<?x384xf32>, tensor<384x1536xf32>) -> tensor<?x1536xf32>
+      ==>
+        %w = nn.constant #nn.external<"w", 0, 2359296> -> tensor<384x1536xf32>
+        %q, %s, %z = nn.quantize_rows %x
+          : (tensor<?x384xf32>) -> (tensor<?x384xui8>, tensor<?x1xf32>, tensor<?x1xui8>)
+        %c, %t = nn.quantize_weight %w {axis = 1, block_size = 0, to = i8}
+          : (tensor<384x1536xf32>) -> (tensor<384x1536xi8>, tensor<1536xf32>)
+        %sum = nn.matmul_integer %q, %c lhs_zero_point(%z : tensor<?x1xui8>)
+          : (tensor<?x384xui8>, tensor<384x1536xi8>) -> tensor<?x1536xi32>
+        %f = nn.cast %sum {to = f32} : (tensor<?x1536xi32>) -> tensor<?x1536xf32>
+        %r = nn.binary mul %f, %s : (tensor<?x1536xf32>, tensor<?x1xf32>) -> tensor<?x1536xf32>
+        %y = nn.binary mul %r, %t : (tensor<?x1536xf32>, tensor<1536xf32>) -> tensor<?x1536xf32>
+
+    By w8a32 and w4a32 the product stays one of floats, by nn.dequantize_linear of codes: of i8 with a scale a column,
+    of i4 with a scale for 32 rows of a column. An embedding table becomes i8 with a scale a row:
+
+        %e = nn.gather %table, %ids {axis = 0} : (tensor<30522x384xf32>, tensor<?x?xi64>) -> tensor<?x?x384xf32>
+      ==>
+        %c, %t = nn.quantize_weight %table {axis = 0, block_size = 0, to = i8}
+          : (tensor<30522x384xf32>) -> (tensor<30522x384xi8>, tensor<30522xf32>)
+        %q = nn.gather %c, %ids {axis = 0} : (tensor<30522x384xi8>, tensor<?x?xi64>) -> tensor<?x?x384xi8>
+        %f = nn.cast %q {to = f32} : (tensor<?x?x384xi8>) -> tensor<?x?x384xf32>
+        %s = nn.gather %t, %ids {axis = 0} : (tensor<30522xf32>, tensor<?x?xi64>) -> tensor<?x?xf32>
+        %u = nn.unsqueeze %s axes [2] : (tensor<?x?xf32>) -> tensor<?x?x1xf32>
+        %e = nn.binary mul %f, %u : (tensor<?x?x384xf32>, tensor<?x?x1xf32>) -> tensor<?x?x384xf32>
+
+    Products of fewer than 32 terms or 16 columns stay, as do those without a constant on the right, and convolutions.
+    The module's attribute `nn.quantization` says of each product, convolution and table what became of it, or why it
+    stayed.
+
+    With `compare` both forms are kept, and the model gets another input and other results, for whoever measures what
+    quantisation costs: input `heddle.selection` says of each place whether the integer form counts; the results
+    `heddle.error.N` and `heddle.signal.N` are the sums of squares of what the forms of place N differ by, given the
+    same activation, and of the float form; `heddle.channels.N` is max |x| of each channel of the activation.
+
+    Input invariant: shapes are inferred, projections fused; locations name the model's nodes.
+    Output IR: every product by a constant matrix of f32 that isn't excluded is in its quantised form.
+    Fails where a pattern of `exclude` can't be read, or matches none of the places that could be quantised.
+  }];
+  let options = [
+    Option<"scheme", "scheme", "::heddle::nn::QuantizationScheme",
+           /*default=*/"::heddle::nn::QuantizationScheme::W8A8", "Bits of weights and activations",
+           [{::llvm::cl::values(
+             clEnumValN(::heddle::nn::QuantizationScheme::W8A8, "w8a8", "i8 weights, u8 activations"),
+             clEnumValN(::heddle::nn::QuantizationScheme::W8A32, "w8a32", "i8 weights, float activations"),
+             clEnumValN(::heddle::nn::QuantizationScheme::W4A32, "w4a32", "i4 weights, float activations"))}]>,
+    Option<"tables", "tables", "bool", /*default=*/"true", "Quantise embedding tables too">,
+    Option<"pairSafe", "pair-safe", "bool", /*default=*/"false",
+           "Weights of w8a8 whose neighbouring products sum up within 16 bits, for targets without VNNI">,
+    ListOption<"exclude", "exclude", "std::string",
+               "Globs on node names ('*' matches '/' as well): products and tables that stay float">,
+    Option<"compare", "compare", "bool", /*default=*/"false",
+           "Keep the float forms too, with an input that selects and results that compare">];
+  let statistics = [
+    Statistic<"numProducts", "num-products", "Products quantised">,
+    Statistic<"numTables", "num-tables", "Embedding tables quantised">
+  ];
+  let dependentDialects = ["::heddle::nn::NnDialect"];
+}
+
+#endif // HEDDLE_COMPILER_TRANSFORMS_QUANTIZATION_PASSES_TD

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// nn-quantize-weights: decides which products and tables are quantised, and replaces them.
+
+#include "compiler/transforms/quantization/Comparison.h"
+#include "compiler/transforms/quantization/NodePatterns.h"
+#include "compiler/transforms/quantization/Passes.h"
+#include "compiler/transforms/quantization/QuantizedForms.h"
+#include "compiler/transforms/quantization/WeightSites.h"
+#include "llvm/ADT/STLExtras.h"
+
+#define DEBUG_TYPE "nn-quantize-weights"
+
+using namespace mlir;
+
+namespace heddle::nn {
+
+#define GEN_PASS_DEF_QUANTIZEWEIGHTSPASS
+#include "compiler/transforms/quantization/Passes.h.inc"
+
+namespace {
+
+struct QuantizeWeightsPass : impl::QuantizeWeightsPassBase<QuantizeWeightsPass> {
+  using QuantizeWeightsPassBase::QuantizeWeightsPassBase;
+
+  void runOnOperation() override;
+
+private:
+  void quantize(func::FuncOp func, ArrayRef<WeightSite> sites);
+  Value quantize(OpBuilder &builder, const WeightSite &site, QuantizedForms &forms, Value &activation);
+  void report(ArrayRef<WeightSite> sites);
+};
+
+void QuantizeWeightsPass::runOnOperation() {
+  ModuleOp module = getOperation();
+  auto emitError = [&] { return mlir::emitError(module.getLoc()); };
+  FailureOr<NodePatterns> patterns =
+      NodePatterns::parse(SmallVector<std::string>(exclude.begin(), exclude.end()), emitError);
+  if (failed(patterns))
+    return signalPassFailure();
+  SmallVector<std::pair<func::FuncOp, SmallVector<WeightSite>>> functions;
+  SmallVector<StringRef> candidates;
+  for (auto func : module.getOps<func::FuncOp>()) {
+    SmallVector<WeightSite> sites = findWeightSites(func);
+    for (WeightSite &site : sites) {
+      if (!site.reason.empty())
+        continue;
+      candidates.append(site.nodes);
+      if (patterns->matches(site.nodes))
+        site.reason = "excluded";
+      else if (site.kind == WeightSiteKind::Table && !tables)
+        site.reason = "tables stay float";
+    }
+    functions.emplace_back(func, std::move(sites));
+  }
+  if (failed(patterns->checkAllMatched(candidates, emitError)))
+    return signalPassFailure();
+  for (auto &[func, sites] : functions) {
+    quantize(func, sites);
+    // Other entry points are copies of this one.
+    if (!func->hasAttr(NnDialect::getSpecializesAttrName()))
+      report(sites);
+  }
+}
+
+void QuantizeWeightsPass::quantize(func::FuncOp func, ArrayRef<WeightSite> sites) {
+  auto isQuantized = [](const WeightSite &site) { return site.reason.empty(); };
+  std::optional<Comparison> comparison;
+  if (compare)
+    comparison.emplace(func, llvm::count_if(sites, isQuantized));
+  QuantizedForms forms(scheme, pairSafe);
+  int64_t index = 0;
+  for (const WeightSite &site : llvm::make_filter_range(sites, isQuantized)) {
+    OpBuilder builder(site.op);
+    // What compares reads the float form, and so stands behind it.
+    if (comparison)
+      builder.setInsertionPointAfter(site.op);
+    Value activation, plain = site.op->getResult(0);
+    SmallVector<OpOperand *> uses = llvm::to_vector(llvm::make_pointer_range(plain.getUses()));
+    Value result = quantize(builder, site, forms, activation);
+    if (comparison)
+      result = comparison->select(builder, index++, plain, result, activation);
+    if (Attribute names = site.op->removeAttr(NnDialect::getOutputsAttrName()))
+      result.getDefiningOp()->setAttr(NnDialect::getOutputsAttrName(), names);
+    for (OpOperand *use : uses)
+      use->set(result);
+    if (!comparison)
+      site.op->erase();
+  }
+  if (comparison)
+    comparison->finish();
+}
+
+Value QuantizeWeightsPass::quantize(OpBuilder &builder, const WeightSite &site, QuantizedForms &forms,
+                                    Value &activation) {
+  if (site.kind == WeightSiteKind::Table) {
+    ++numTables;
+    return forms.buildTable(builder, cast<GatherOp>(site.op));
+  }
+  ++numProducts;
+  ProductForm product = QuantizedForms::getProduct(builder, site.op);
+  activation = product.lhs;
+  return forms.buildProduct(builder, site.op, product);
+}
+
+/// Leaves on the module what became of each place.
+void QuantizeWeightsPass::report(ArrayRef<WeightSite> sites) {
+  Builder builder(&getContext());
+  SmallVector<Attribute> entries;
+  for (const WeightSite &site : sites) {
+    NamedAttrList entry;
+    entry.set("kind", builder.getStringAttr(stringifyWeightSiteKind(site.kind)));
+    entry.set("nodes", builder.getStrArrayAttr(site.nodes));
+    if (!site.reason.empty())
+      entry.set("reason", builder.getStringAttr(site.reason));
+    entries.push_back(entry.getDictionary(&getContext()));
+  }
+  getOperation()->setAttr(NnDialect::getQuantizationAttrName(), builder.getArrayAttr(entries));
+}
+
+} // namespace
+} // namespace heddle::nn

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Builds the quantised forms. Scales are undone by plain element-wise ops, which fuse like any others.
+
+#include "compiler/transforms/quantization/QuantizedForms.h"
+
+using namespace mlir;
+using namespace heddle;
+using namespace heddle::nn;
+
+/// Rows of a column that share a scale in w4a32.
+static constexpr int64_t kBlockSize = 32;
+
+static Value multiply(OpBuilder &builder, Location loc, Value lhs, Value rhs) {
+  return builder.create<BinaryOp>(loc, BinaryKind::Mul, lhs, rhs);
+}
+
+/// |value| times |factor|, where that isn't 1.
+static Value multiply(OpBuilder &builder, Location loc, Value value, const llvm::APFloat &factor) {
+  if (factor.isExactlyValue(1.0))
+    return value;
+  auto type = RankedTensorType::get({}, builder.getF32Type());
+  return multiply(builder, loc, value, builder.create<ConstantOp>(loc, DenseElementsAttr::get(type, factor)));
+}
+
+static Value transpose(OpBuilder &builder, Location loc, Value matrix) {
+  return builder.create<TransposeOp>(loc, matrix, builder.getDenseI64ArrayAttr({1, 0}));
+}
+
+ProductForm QuantizedForms::getProduct(OpBuilder &builder, Operation *op) {
+  ProductForm product{op->getOperand(0), op->getOperand(1)};
+  if (auto gemm = dyn_cast<GemmOp>(op)) {
+    if (gemm.getTransA())
+      product.lhs = transpose(builder, op->getLoc(), product.lhs);
+    if (gemm.getTransB())
+      product.weight = transpose(builder, op->getLoc(), product.weight);
+  }
+  return product;
+}
+
+Value QuantizedForms::buildIntegerProduct(OpBuilder &builder, Location loc, const ProductForm &product) {
+  QuantizeRowsOp &codes = rows[product.lhs];
+  if (!codes)
+    codes = builder.create<QuantizeRowsOp>(loc, product.lhs);
+  auto weight = builder.create<QuantizeWeightOp>(loc, product.weight, /*axis=*/1, /*block_size=*/0, pairSafe,
+                                                 builder.getI8Type());
+  Value sums = builder.create<MatMulIntegerOp>(loc, codes.getOutput(), weight.getOutput(), codes.getZeroPoint(),
+                                               /*rhs_zero_point=*/Value());
+  Value floats = builder.create<CastOp>(loc, sums, builder.getF32Type());
+  return multiply(builder, loc, multiply(builder, loc, floats, codes.getScale()), weight.getScale());
+}
+
+Value QuantizedForms::buildFloatProduct(OpBuilder &builder, Location loc, const ProductForm &product) {
+  bool isNarrow = scheme == QuantizationScheme::W4A32;
+  int64_t block = isNarrow ? kBlockSize : 0;
+  auto weight = builder.create<QuantizeWeightOp>(loc, product.weight, /*axis=*/1, block, /*pair_safe=*/false,
+                                                 isNarrow ? builder.getIntegerType(4) : builder.getI8Type());
+  // nn.dequantize_linear counts blocks along its axis, a scale a column is one entry along it.
+  Value floats = builder.create<DequantizeLinearOp>(loc, weight.getOutput(), weight.getScale(), /*zero_point=*/Value(),
+                                                    /*axis=*/isNarrow ? 0 : 1, block);
+  return builder.create<MatMulOp>(loc, product.lhs, floats);
+}
+
+Value QuantizedForms::buildProduct(OpBuilder &builder, Operation *op, const ProductForm &product) {
+  Location loc = op->getLoc();
+  Value result = scheme == QuantizationScheme::W8A8 ? buildIntegerProduct(builder, loc, product)
+                                                    : buildFloatProduct(builder, loc, product);
+  auto gemm = dyn_cast<GemmOp>(op);
+  if (!gemm)
+    return result;
+  result = multiply(builder, loc, result, gemm.getAlpha());
+  if (!gemm.getAddend() || gemm.getBeta().isZero())
+    return result;
+  Value addend = multiply(builder, loc, gemm.getAddend(), gemm.getBeta());
+  return builder.create<BinaryOp>(loc, BinaryKind::Add, result, addend);
+}
+
+Value QuantizedForms::buildTable(OpBuilder &builder, GatherOp op) {
+  Location loc = op.getLoc();
+  auto table = builder.create<QuantizeWeightOp>(loc, op.getData(), /*axis=*/0, /*block_size=*/0, /*pair_safe=*/false,
+                                                builder.getI8Type());
+  Value codes = builder.create<GatherOp>(loc, table.getOutput(), op.getIndices(), /*axis=*/0);
+  Value floats = builder.create<CastOp>(loc, codes, builder.getF32Type());
+  Value scales = builder.create<GatherOp>(loc, table.getScale(), op.getIndices(), /*axis=*/0);
+  int64_t last = cast<RankedTensorType>(scales.getType()).getRank();
+  Value column = builder.create<UnsqueezeOp>(loc, scales, builder.getDenseI64ArrayAttr({last}));
+  return multiply(builder, loc, floats, column);
+}
