@@ -10,14 +10,16 @@ import heddle
 text = ctypes.c_char_p
 
 # HEDDLE_COMPILER_API_VERSION of the header that is mirrored here.
-API_VERSION = 4
+API_VERSION = 5
 
 
 class Options(ctypes.Structure):
     _fields_ = [("model_path", text), ("output_path", text), ("targets", text), ("shapes", ctypes.POINTER(text)),
-                ("shape_count", ctypes.c_size_t), ("bucket", text), ("precision", text), ("compile_to", text),
-                ("dump_phases_to", text), ("report_path", text), ("thread_count", ctypes.c_uint),
-                ("no_fusion", ctypes.c_int), ("progress", ctypes.c_void_p), ("progress_user", ctypes.c_void_p)]
+                ("shape_count", ctypes.c_size_t), ("bucket", text), ("precision", text), ("quantize", text),
+                ("embedding", text), ("excludes", ctypes.POINTER(text)), ("exclude_count", ctypes.c_size_t),
+                ("no_pair_safe", ctypes.c_int), ("compile_to", text), ("dump_phases_to", text), ("report_path", text),
+                ("thread_count", ctypes.c_uint), ("no_fusion", ctypes.c_int), ("progress", ctypes.c_void_p),
+                ("progress_user", ctypes.c_void_p)]
 
 
 def load_library():
