@@ -29,6 +29,8 @@ def Kernel_LoweringConfigAttr : AttrDef<Kernel_Dialect, "LoweringConfig"> {
   let extraClassDeclaration = [{
     /// The integer stored under |key|, or |missing|.
     int64_t getInteger(::llvm::StringRef key, int64_t missing = 0) const;
+    /// The string stored under |key|, or none.
+    ::llvm::StringRef getString(::llvm::StringRef key) const;
   }];
 }
 

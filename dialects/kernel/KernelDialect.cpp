@@ -36,3 +36,8 @@ int64_t LoweringConfigAttr::getInteger(llvm::StringRef key, int64_t missing) con
   auto value = llvm::dyn_cast_or_null<IntegerAttr>(getEntries().get(key));
   return value ? value.getInt() : missing;
 }
+
+llvm::StringRef LoweringConfigAttr::getString(llvm::StringRef key) const {
+  auto value = llvm::dyn_cast_or_null<StringAttr>(getEntries().get(key));
+  return value ? value.getValue() : llvm::StringRef();
+}

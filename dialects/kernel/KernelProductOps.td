@@ -29,8 +29,8 @@ def Kernel_ContractOp : Kernel_Root<"contract"> {
     | f32 | ceil(N/P) x K x P x i8 | lhs * float(rhs) in f32, rhs signed |
     | f32 | ceil(N/P) x ceil(K/2) x P x i8, with `block_size` | below |
 
-    With bf16 the lhs is rounded to bf16, to nearest even; how a pair's sum is rounded and whether denormal numbers count
-    is the target's.
+    With bf16 the lhs is rounded to bf16, to nearest even; how a pair's sum is rounded and whether denormal numbers
+    count is the target's.
 
     The integer form's accumulator, the region's first argument, is i32. With `signed_lhs` the bytes of the lhs are
     signed and multiply with their highest bit flipped:  acc = sum (lhs + 128) * rhs.  `pair_safe` promises that in each

@@ -31,4 +31,52 @@ kernel.func @product(%x: tensor<?x{1}xf32> {{kernel.dims = array<i64: 0>}, %w: t
                        n, k, (n + 15) / 16, epilogue, epilogue.empty() ? "%s" : "%r");
 }
 
+/// kernel.func @product: bytes x (rows, k) times packed bytes (k, n), with |attributes| such as ", pair_safe", to i32.
+inline std::string byte_product(int64_t n, int64_t k, const std::string &attributes = "") {
+  return llvm::formatv(R"(
+kernel.func @product(%x: tensor<?x{1}xi8> {{kernel.dims = array<i64: 0>}, %w: tensor<{2}x{3}x16x4xi8>, %m: index)
+    -> (tensor<?x{0}xi32> {{kernel.dims = array<i64: 0>}) {{
+  %y = kernel.contract sizes(%m) bounds(affine_map<()[s0] -> (s0, {0}, {1})>)
+      ins(%x, %w : tensor<?x{1}xi8>, tensor<{2}x{3}x16x4xi8>)
+      attributes {{indexing_maps = [affine_map<(m, n, k)[s0] -> (m, k)>, affine_map<(m, n, k)[s0] -> (0, 0, 0, 0)>,
+                                   affine_map<(m, n, k)[s0] -> (m, n)>], packed_rhs = {0} : i64{4}} epilogue {{
+  ^bb0(%acc: i32):
+    kernel.yield %acc : i32
+  } : tensor<?x{0}xi32>
+  kernel.return %y : tensor<?x{0}xi32>
+})",
+                       n, k, (n + 15) / 16, (k + 3) / 4, attributes);
+}
+
+/// The same, finished as a layer does: zero point %z and scale %s of each row, sum %sums and scale %t of each column,
+/// and a bias.
+inline std::string byte_layer(int64_t n, int64_t k, const std::string &attributes = "") {
+  return llvm::formatv(R"(
+kernel.func @product(%x: tensor<?x{1}xi8> {{kernel.dims = array<i64: 0>}, %w: tensor<{2}x{3}x16x4xi8>,
+                     %z: tensor<?xi8> {{kernel.dims = array<i64: 0>}, %sums: tensor<{0}xi32>,
+                     %s: tensor<?xf32> {{kernel.dims = array<i64: 0>}, %t: tensor<{0}xf32>, %bias: tensor<{0}xf32>,
+                     %m: index) -> (tensor<?x{0}xf32> {{kernel.dims = array<i64: 0>}) {{
+  %y = kernel.contract sizes(%m) bounds(affine_map<()[s0] -> (s0, {0}, {1})>)
+      ins(%x, %w, %z, %sums, %s, %t, %bias : tensor<?x{1}xi8>, tensor<{2}x{3}x16x4xi8>, tensor<?xi8>, tensor<{0}xi32>,
+          tensor<?xf32>, tensor<{0}xf32>, tensor<{0}xf32>)
+      attributes {{indexing_maps = [affine_map<(m, n, k)[s0] -> (m, k)>, affine_map<(m, n, k)[s0] -> (0, 0, 0, 0)>,
+                                   affine_map<(m, n, k)[s0] -> (m)>, affine_map<(m, n, k)[s0] -> (n)>,
+                                   affine_map<(m, n, k)[s0] -> (m)>, affine_map<(m, n, k)[s0] -> (n)>,
+                                   affine_map<(m, n, k)[s0] -> (n)>, affine_map<(m, n, k)[s0] -> (m, n)>],
+                  packed_rhs = {0} : i64{4}} epilogue {{
+  ^bb0(%acc: i32, %zero: i8, %sum: i32, %row: f32, %column: f32, %b: f32):
+    %wide = arith.extui %zero : i8 to i32
+    %shift = arith.muli %wide, %sum : i32
+    %centred = arith.subi %acc, %shift : i32
+    %f = arith.sitofp %centred : i32 to f32
+    %scaled = arith.mulf %f, %row : f32
+    %value = arith.mulf %scaled, %column : f32
+    %r = arith.addf %value, %b : f32
+    kernel.yield %r : f32
+  } : tensor<?x{0}xf32>
+  kernel.return %y : tensor<?x{0}xf32>
+})",
+                       n, k, (n + 15) / 16, (k + 3) / 4, attributes);
+}
+
 } // namespace heddle::conformance

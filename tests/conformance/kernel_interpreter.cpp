@@ -298,29 +298,54 @@ private:
     });
   }
 
+  /// The element (k, n) of packed weights, of which |group| neighbours of k lie side by side.
+  static scalar packed(const host_tensor &panels, int64_t k, int64_t n, int64_t group) {
+    int64_t width = panels.dims[2];
+    int64_t place = ((n / width) * panels.dims[1] + k / group) * width + n % width;
+    return read(panels, panels.dims.size() == 4 ? place * group + k % group : place);
+  }
+
+  /// The product at the current indices.
+  scalar multiply(kernel::ContractOp op, int64_t k, int64_t n) {
+    using form = kernel::ContractOp::Form;
+    scalar left = elements(0, 1)[0];
+    const host_tensor &panels = tensor_of(op.getRhs());
+    switch (op.getForm()) {
+    case form::Plain:
+      return scalar::of(left.f * (op.getPackedRhs() ? packed(panels, k, n, 1) : elements(1, 2)[0]).f);
+    case form::PairsOfBf16:
+      return scalar::of(round_to_bf16(left.f) * packed(panels, k, n, 2).f);
+    case form::Integer:
+      // A signed byte with its highest bit flipped is 128 more.
+      return scalar::of_int((op.getSignedLhs() ? left.i + 128 : left.i & 255) * packed(panels, k, n, 4).i);
+    case form::BytesOfWeights:
+      return scalar::of(left.f * static_cast<double>(packed(panels, k, n, 1).i));
+    case form::HalfBytesOfWeights: {
+      int64_t code = packed(panels, k, n, 2).i >> (k % 2 * 4) & 15;
+      double scale = packed(tensor_of(op.getInputs()[2]), k, n, *op.getBlockSize()).f;
+      return scalar::of(left.f * scale * static_cast<double>(code - 8));
+    }
+    }
+    return scalar();
+  }
+
   void run_contract(kernel::ContractOp op) {
     std::vector<unsigned> outer = all_loops();
     unsigned k = outer.back(), n = k - 1;
     outer.pop_back();
+    bool is_integer = op.getForm() == kernel::ContractOp::Form::Integer;
     for_each(outer, [&] {
       double sum = 0;
+      int64_t integer = 0;
       for_each({k}, [&] {
-        double left = elements(0, 1)[0].f, right;
-        if (op.getPackedRhs()) {
-          const host_tensor &panels = tensor_of(op.getRhs());
-          // Pairs of k lie side by side in bf16, and the left side is rounded as well.
-          int64_t width = panels.dims[2], pair = panels.dims.size() == 4 ? 2 : 1;
-          int64_t place = ((dims_[n] / width) * panels.dims[1] + dims_[k] / pair) * width + dims_[n] % width;
-          right = panels.get_float(place * pair + dims_[k] % pair);
-          left = pair == 2 ? round_to_bf16(left) : left;
-        } else {
-          right = elements(1, 2)[0].f;
-        }
-        sum += left * right;
+        scalar term = multiply(op, dims_[k], dims_[n]);
+        sum += term.f;
+        integer += term.i;
       });
       dims_[k] = 0;
-      values arguments = {scalar::of(sum)};
-      values captures = elements(2, op.getInputs().size());
+      // Modulo 2^32.
+      values arguments = {is_integer ? scalar::of_int(static_cast<int32_t>(integer)) : scalar::of(sum)};
+      values captures = elements(op.getFirstCapture(), op.getInputs().size());
       arguments.insert(arguments.end(), captures.begin(), captures.end());
       write(body(op.getEpilogue(), arguments));
     });

@@ -5,19 +5,19 @@
 #include "compiler/targets/cpu/ContractOperands.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 
 namespace heddle::cpu {
 
 Value ContractOperands::lhsRow(Value row) {
-  if (plan.contract.copyLhs) {
-    // Behind the panels, if those are in scratch too.
-    int64_t panelRows = plan.contract.packedRhs ? 0 : kLanes * plan.contract.columnVectors;
-    if (plan.contract.pairs)
-      return emitter.mul(emitter.sub(row, rowBegin), emitter.floorDiv(packer.paddedDepth(), 2));
-    return emitter.mul(emitter.add(emitter.sub(row, rowBegin), emitter.index(panelRows)), packer.paddedDepth());
+  if (plan.contract.lhsCopy != LhsCopy::None) {
+    Value place = emitter.mul(emitter.sub(row, rowBegin), emitter.size(plan.contract.copiedRowWords));
+    if (plan.contract.packedRhs)
+      return place;
+    // Behind the panels, which are in scratch too.
+    int64_t panelRows = kLanes * plan.contract.columnVectors;
+    return emitter.add(emitter.mul(packer.paddedDepth(), emitter.index(panelRows)), place);
   }
   loops[m] = row;
   loops[k] = Value();
@@ -25,12 +25,24 @@ Value ContractOperands::lhsRow(Value row) {
 }
 
 Value ContractOperands::getNumSteps() {
-  AffineExpr depth = plan.nest.bounds[k].toExpr(plan.space);
-  return emitter.size(plan.contract.pairs ? depth.ceilDiv(2) : depth);
+  return emitter.size(plan.nest.bounds[k].toExpr(plan.space).ceilDiv(plan.contract.stepDepth));
+}
+
+int64_t ContractOperands::getStepElements() const {
+  switch (plan.contract.multiplier) {
+  case Multiplier::Floats:
+    return kLanes;
+  case Multiplier::PairsOfBf16:
+    return 2 * kLanes;
+  default:
+    return 4 * kLanes;
+  }
 }
 
 Value ContractOperands::lhsStep() {
-  return plan.contract.copyLhs ? emitter.index(1) : emitter.size(plan.getInput(0).strides[k]);
+  if (plan.contract.lhsCopy != LhsCopy::None)
+    return emitter.index(1);
+  return emitter.mul(emitter.size(plan.getInput(0).strides[k]), emitter.index(plan.contract.stepDepth));
 }
 
 //===--- Panels -------------------------------------------------------------===//
@@ -90,46 +102,15 @@ Value ContractOperands::nextRhsPanel(int64_t j) {
 
 //===--- Copies -------------------------------------------------------------===//
 
-void ContractOperands::prepare(Value firstRow, Value rowEnd) {
+void ContractOperands::copyRows(Value firstRow, Value rowEnd) {
   rowBegin = firstRow;
+  if (plan.contract.lhsCopy != LhsCopy::None)
+    emitter.forLoop(rowBegin, rowEnd, 1, [&](Value row) { copier.copy(row, lhsRow(row)); });
+}
+
+void ContractOperands::packPanels() {
   if (!plan.contract.packedRhs)
     emitter.forLoop(emitter.index(0), numPanels, 1, [&](Value panel) { packPanel(panel); });
-  if (plan.contract.pairs)
-    copyPairs(rowEnd);
-  else if (plan.contract.copyLhs)
-    copyLhs(rowEnd);
-}
-
-void ContractOperands::copyLhs(Value rowEnd) {
-  emitter.forLoop(rowBegin, rowEnd, 1, [&](Value row) {
-    Value target = lhsRow(row);
-    loops[m] = row;
-    emitter.forVectors(k, emitter.index(0), emitter.bound(k), [&](Value i, const Lanes &lanes) {
-      loops[k] = i;
-      Value values = emitter.broadcast(emitter.load(plan.bindings[0], plan.getInput(0), loops, lanes), kLanes);
-      // Rows are padded to whole vectors, so no mask is needed here.
-      emitter.b.create<vector::StoreOp>(emitter.loc, values, emitter.scratch, emitter.add(target, i));
-    });
-  });
-}
-
-void ContractOperands::copyPairs(Value rowEnd) {
-  OpBuilder &b = emitter.b;
-  auto narrow = VectorType::get({kLanes}, b.getBF16Type()), words = VectorType::get({kLanes / 2}, b.getF32Type());
-  emitter.forLoop(rowBegin, rowEnd, 1, [&](Value row) {
-    Value target = lhsRow(row);
-    loops[m] = row;
-    emitter.forVectors(k, emitter.index(0), emitter.bound(k), [&](Value i, const Lanes &lanes) {
-      loops[k] = i;
-      // Behind the row's end are zeros, which multiply the zeros that pad the weights.
-      Value values = emitter.broadcast(emitter.load(plan.bindings[0], plan.getInput(0), loops, lanes), kLanes);
-      if (lanes.mask)
-        values = b.create<arith::SelectOp>(emitter.loc, lanes.mask, values, emitter.zero(values.getType()));
-      Value rounded = b.create<arith::TruncFOp>(emitter.loc, narrow, values);
-      Value pairs = b.create<vector::BitCastOp>(emitter.loc, words, rounded);
-      b.create<vector::StoreOp>(emitter.loc, pairs, emitter.scratch, emitter.add(target, emitter.floorDiv(i, 2)));
-    });
-  });
 }
 
 void ContractOperands::packPanel(Value panel) {

@@ -6,7 +6,7 @@
 #ifndef HEDDLE_COMPILER_TARGETS_CPU_CONTRACTOPERANDS_H
 #define HEDDLE_COMPILER_TARGETS_CPU_CONTRACTOPERANDS_H
 
-#include "compiler/targets/cpu/KernelEmitter.h"
+#include "compiler/targets/cpu/LhsCopier.h"
 #include "compiler/targets/cpu/PanelPacker.h"
 
 namespace heddle::cpu {
@@ -16,7 +16,8 @@ public:
   /// |loops|: indices of the batch loops; those of m, n and k are set as code is emitted.
   ContractOperands(KernelEmitter &emitter, llvm::SmallVectorImpl<mlir::Value> &loops)
       : emitter(emitter), loops(loops), plan(emitter.plan), m(plan.contract.panelLoops[0]),
-        n(plan.contract.panelLoops[1]), k(plan.contract.panelLoops[2]), packer(emitter, loops, /*input=*/1, n, k) {}
+        n(plan.contract.panelLoops[1]), k(plan.contract.panelLoops[2]), copier(emitter, loops),
+        packer(emitter, loops, /*input=*/1, n, k) {}
 
   /// Panels are shared out in groups of up to |width|. Those of weights lie one stream apart: group g of G holds panels
   /// g, g + G, g + 2 G ... Who runs consecutive groups then reads as many long streams as a group has panels, and
@@ -29,17 +30,21 @@ public:
   /// First column of panel |j| of the group.
   mlir::Value column(int64_t j);
 
-  /// Copies to scratch what has to be copied: rows |rowBegin| to |rowEnd|, the group's panels of an activation.
-  void prepare(mlir::Value rowBegin, mlir::Value rowEnd);
+  /// Copies to scratch what has to be copied: rows |rowBegin| to |rowEnd|; the group's panels of an activation.
+  void copyRows(mlir::Value rowBegin, mlir::Value rowEnd);
+  void packPanels();
 
   /// Steps of the loop over k, and elements of a panel that each reads.
   mlir::Value getNumSteps();
-  int64_t getStepElements() const { return plan.contract.pairs ? 2 * kLanes : kLanes; }
+  int64_t getStepElements() const;
 
-  /// Element number of (row, k = 0) of the left side; k steps by lhsStep(). A pair of bf16 is one f32 of scratch.
+  /// Element number of (row, k = 0) of the left side; a step of the loop over k moves it by lhsStep(). In scratch an
+  /// element is a word of 32 bits.
   mlir::Value lhsRow(mlir::Value row);
   mlir::Value lhsStep();
-  mlir::Value lhsMemory() { return plan.contract.copyLhs ? emitter.scratch : emitter.getBinding(plan.bindings[0]); }
+  mlir::Value lhsMemory() {
+    return plan.contract.lhsCopy != LhsCopy::None ? emitter.scratch : emitter.getBinding(plan.bindings[0]);
+  }
   /// Element number of (k = 0, first column) of panel |j| of the group; k steps by getStepElements().
   mlir::Value rhsPanel(int64_t j);
   /// The same of the group that comes next, or of this one if it is the last. Weights only.
@@ -47,14 +52,13 @@ public:
   mlir::Value rhsMemory() { return plan.contract.packedRhs ? emitter.getBinding(plan.bindings[1]) : emitter.scratch; }
 
 private:
-  void copyLhs(mlir::Value rowEnd);
-  void copyPairs(mlir::Value rowEnd);
   void packPanel(mlir::Value panel);
 
   KernelEmitter &emitter;
   llvm::SmallVectorImpl<mlir::Value> &loops;
   const KernelPlan &plan;
   unsigned m, n, k;
+  LhsCopier copier;
   PanelPacker packer;
   mlir::Value rowBegin;
   int64_t groupWidth = 0;

@@ -14,6 +14,14 @@
 // 512-bit multiply-adds per cycle (Zen 5), 4 x 64 asks for 32 bytes per cycle and 8 x 48 for 16; with one per cycle
 // (Zen 4) the two are equal. So 8 x 48 comes first.
 //
+// Products of bytes, u8 x s8 to i32, in multiply-adds per cycle of a core with two units for either:
+//
+//   vpdpbusd     4 k of 16 columns at once, as f32 otherwise: the same tiles.
+//   vpmaddubsw   then vpmaddwd and an addition. 4 x 16 = 8 accumulators + 2 + 1, the ones, and what is between: 13
+//   of 16. vpmaddwd     of words, and an addition. 6 x 16 = 12 + 2 + 1 + 1, all of 16; weights are widened by three
+//   shifts for
+//                two vectors, which six rows share.
+//
 // row_tile is at most 8: the rows of the left side lie one stride apart, and with a stride that is a multiple of 4 KiB
 // all of them fall into one set of an 8-way L1 cache.
 
@@ -27,6 +35,8 @@ namespace heddle::cpu {
 
 namespace {
 
+using ConfigEntries = SmallVector<std::pair<StringRef, Attribute>>;
+
 struct ContractTile {
   int64_t rows, vectors;
 };
@@ -37,16 +47,17 @@ std::optional<int64_t> getConstant(AffineExpr expr) {
   return constant ? std::optional<int64_t>(constant.getValue()) : std::nullopt;
 }
 
-ContractTile selectWideTile(std::optional<int64_t> columns, std::optional<int64_t> depth) {
+/// |elementBytes|: of the weights.
+ContractTile selectWideTile(std::optional<int64_t> columns, std::optional<int64_t> depth, int64_t elementBytes) {
   // Columns known only at run time: after a tile of two panels at most one is left over, and it has 8 accumulators.
   if (!columns)
     return {8, 2};
   // Every row tile reads the same group of panels again. It has to stay in an L2 cache of 1 MiB beside rows and
   // results: at a depth of 4096, 4 x 64 reads 1 MiB and drops to about half of the speed.
-  constexpr int64_t kGroupBytes = 640 * 1024, kFloatBytes = 4;
+  constexpr int64_t kGroupBytes = 640 * 1024;
   int64_t panels = llvm::divideCeil(*columns, kLanes);
   for (ContractTile tile : {ContractTile{8, 3}, ContractTile{4, 4}})
-    if (panels % tile.vectors == 0 && tile.vectors * kLanes * kFloatBytes * depth.value_or(0) <= kGroupBytes)
+    if (panels % tile.vectors == 0 && tile.vectors * kLanes * elementBytes * depth.value_or(0) <= kGroupBytes)
       return tile;
   return panels == 1 ? ContractTile{8, 1} : ContractTile{8, 2};
 }
@@ -65,31 +76,76 @@ int64_t selectItemRows(kernel::ContractOp op, std::optional<int64_t> columns, Co
   return rows / tile.rows * tile.rows;
 }
 
-SmallVector<std::pair<StringRef, int64_t>> selectContract(kernel::ContractOp op, const CpuTarget &target) {
-  bool isWide = target.hasFeature("avx512f");
+/// Which instructions multiply bytes, and their tile.
+struct ByteProducts {
+  StringRef multiplier;
+  int64_t vectorBits;
+  ContractTile tile;
+};
+
+ByteProducts selectByteProducts(kernel::ContractOp op, const CpuTarget &target, ContractTile wideTile) {
+  if (target.hasFeature("avx512vnni"))
+    return {config::kByteDots, 512, wideTile};
+  bool isWide = target.hasFeature("avx512bw");
+  if (op.getPairSafe())
+    return {config::kSafePairs, isWide ? 512 : 256, isWide ? wideTile : ContractTile{4, 1}};
+  return {config::kWords, isWide ? 512 : 256, isWide ? ContractTile{8, 2} : ContractTile{6, 1}};
+}
+
+/// Rows that are copied stay in an L2 cache of 512 KiB beside a group of panels, and groups share what copying costs: a
+/// row takes about as long as multiplying it by two columns. Threads still find something to share.
+void selectCopiedRows(ContractTile tile, std::optional<int64_t> columns, std::optional<int64_t> depth, int64_t rowBytes,
+                      int64_t &rowsPerItem, int64_t &groupsPerItem) {
+  constexpr int64_t kCopiedBytes = 256 * 1024, kMostRows = 96, kMostGroups = 8, kItems = 4;
+  int64_t rows = std::clamp<int64_t>(kCopiedBytes / (rowBytes * depth.value_or(1024) + 1), 1, kMostRows);
+  rowsPerItem = llvm::alignTo(rows, tile.rows);
+  int64_t groups = llvm::divideCeil(columns.value_or(1024), kLanes * tile.vectors);
+  groupsPerItem = std::clamp<int64_t>(groups / kItems, 1, kMostGroups);
+}
+
+ConfigEntries selectContract(kernel::ContractOp op, const CpuTarget &target, Builder &b) {
+  bool isWide = target.hasFeature("avx512f"), isInteger = op.getForm() == kernel::ContractOp::Form::Integer;
   AffineMap bounds = op.getBounds();
   std::optional<int64_t> columns = getConstant(bounds.getResult(bounds.getNumResults() - 2));
   std::optional<int64_t> depth = getConstant(bounds.getResult(bounds.getNumResults() - 1));
-  ContractTile tile = isWide ? selectWideTile(columns, depth) : ContractTile{6, 1};
-  return {{config::kRowTile, tile.rows},
-          {config::kColumnVectors, tile.vectors},
-          {config::kRowsPerItem, selectItemRows(op, columns, tile)},
-          // Few rows alone leave multipliers waiting: on AVX2 1, 2 and 3 rows run at 25, 48 and 72 % of peak, on
-          // AVX-512 one row by three panels at 50. So a tail of up to half a tile shares the rows of one whole tile.
-          {config::kSplitRowTail, 1},
-          // One or two rows take four panels at once on AVX2, which gives them 8 accumulators and memory four streams:
-          // a single row reads weights twice as fast from a cache. Three rows by two panels would be 12 accumulators,
-          // but LLVM spills two of them. Tiles of AVX-512 have two panels or more anyway.
-          {config::kFewRows, isWide ? 0 : 2},
-          {config::kFewRowVectors, isWide ? 0 : 4},
-          // The next panels are fetched while these multiply; from memory that is worth 1.3 to 1.8 times the speed at 4
-          // to 48 rows (Zen 5), from a cache nothing. With three panels that start side by side one tile of rows keeps
-          // memory as busy without, and low tiles read 10 to 20 % faster from a cache (9 rows 96 % of peak for 80).
-          {config::kPrefetchRows, isWide ? tile.rows + tile.rows / 3 + 1 : 1},
-          // vmaskmovps costs about 14 cycles per store on Zen 3; AVX-512 masks are free.
-          {config::kBranchMasks, isWide ? 0 : 1},
-          // Below about 2 us (60 multiply-adds per ns and core) waking a thread costs more than it brings.
-          {config::kGrainWork, int64_t(1) << 17}};
+  int64_t elementBytes = isInteger ? 1 : 4;
+  ContractTile tile = isWide ? selectWideTile(columns, depth, elementBytes) : ContractTile{6, 1};
+  ConfigEntries entries;
+  int64_t groupsPerItem = 1;
+  if (isInteger) {
+    ByteProducts products = selectByteProducts(op, target, tile);
+    tile = products.tile;
+    entries = {{config::kMultiplier, b.getStringAttr(products.multiplier)},
+               {config::kVectorBits, b.getI64IntegerAttr(products.vectorBits)}};
+    isWide = products.vectorBits == 512;
+  }
+  int64_t rowsPerItem = selectItemRows(op, columns, tile);
+  if (isInteger && entries.front().second == b.getStringAttr(config::kWords))
+    selectCopiedRows(tile, columns, depth, /*rowBytes=*/2, rowsPerItem, groupsPerItem);
+  auto add = [&](StringRef key, int64_t value) { entries.emplace_back(key, b.getI64IntegerAttr(value)); };
+  add(config::kRowTile, tile.rows);
+  add(config::kColumnVectors, tile.vectors);
+  add(config::kRowsPerItem, rowsPerItem);
+  if (groupsPerItem != 1)
+    add(config::kGroupsPerItem, groupsPerItem);
+  // Few rows alone leave multipliers waiting: on AVX2 1, 2 and 3 rows run at 25, 48 and 72 % of peak, on AVX-512 one
+  // row by three panels at 50. So a tail of up to half a tile shares the rows of one whole tile.
+  add(config::kSplitRowTail, 1);
+  // One or two rows take four panels at once on AVX2, which gives them 8 accumulators and memory four streams: a single
+  // row reads weights twice as fast from a cache. Three rows by two panels would be 12 accumulators, but LLVM spills
+  // two of them. Tiles of AVX-512 have two panels or more anyway.
+  add(config::kFewRows, isWide ? 0 : 2);
+  add(config::kFewRowVectors, isWide ? 0 : 4);
+  // The next panels are fetched while these multiply; from memory that is worth 1.3 to 1.8 times the speed at 4 to 48
+  // rows (Zen 5), from a cache nothing. With three panels that start side by side one tile of rows keeps memory as busy
+  // without, and low tiles read 10 to 20 % faster from a cache (9 rows 96 % of peak for 80).
+  add(config::kPrefetchRows, isWide ? tile.rows + tile.rows / 3 + 1 : 1);
+  // vmaskmovps costs about 14 cycles per store on Zen 3; AVX-512 masks are free.
+  add(config::kBranchMasks, isWide ? 0 : 1);
+  // Below about 2 us (60 multiply-adds per ns and core, of bytes four times as many) waking a thread costs more than it
+  // brings.
+  add(config::kGrainWork, int64_t(isInteger ? 4 : 1) << 17);
+  return entries;
 }
 
 /// Rows of an item of attention; keys are packed once per item, and its rows share that. 192, a multiple of both tiles:
@@ -142,15 +198,16 @@ SmallVector<std::pair<StringRef, int64_t>> selectStreaming(Operation *root) {
 
 kernel::LoweringConfigAttr selectConfig(kernel::FuncOp func, const CpuTarget &target) {
   Operation *root = func.getRoot();
-  auto contract = dyn_cast<kernel::ContractOp>(root);
-  auto attention = dyn_cast<kernel::AttentionOp>(root);
   Builder b(func.getContext());
   SmallVector<NamedAttribute> entries;
-  auto selected = contract    ? selectContract(contract, target)
-                  : attention ? selectAttention(attention, target)
-                              : selectStreaming(root);
-  for (auto [key, value] : selected)
-    entries.push_back(b.getNamedAttr(key, b.getI64IntegerAttr(value)));
+  if (auto contract = dyn_cast<kernel::ContractOp>(root)) {
+    for (auto [key, value] : selectContract(contract, target, b))
+      entries.push_back(b.getNamedAttr(key, value));
+  } else {
+    auto attention = dyn_cast<kernel::AttentionOp>(root);
+    for (auto [key, value] : attention ? selectAttention(attention, target) : selectStreaming(root))
+      entries.push_back(b.getNamedAttr(key, b.getI64IntegerAttr(value)));
+  }
   return kernel::LoweringConfigAttr::get(func.getContext(), b.getDictionaryAttr(entries));
 }
 

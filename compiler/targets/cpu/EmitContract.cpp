@@ -4,16 +4,14 @@
 // columns; the loop over k carries their accumulators in registers and adds one product at a time to each, so the
 // order of a sum never depends on tile, rows or threads. The epilogue runs on the accumulators before they are stored.
 
+#include "compiler/targets/cpu/ContractMultiply.h"
 #include "compiler/targets/cpu/ContractOperands.h"
 #include "compiler/targets/cpu/Generators.h"
 #include "compiler/targets/cpu/RegionEmitter.h"
 #include "compiler/targets/cpu/RowTiles.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 
@@ -25,8 +23,9 @@ class ContractGenerator {
 public:
   explicit ContractGenerator(KernelEmitter &emitter)
       : emitter(emitter), b(emitter.b), loc(emitter.loc), plan(emitter.plan), loops(plan.nest.getNumLoops()),
-        operands(emitter, loops), m(plan.contract.panelLoops[0]), n(plan.contract.panelLoops[1]),
-        k(plan.contract.panelLoops[2]) {}
+        operands(emitter, loops), multiply(ContractMultiply::create(emitter)), m(plan.contract.panelLoops[0]),
+        n(plan.contract.panelLoops[1]), k(plan.contract.panelLoops[2]),
+        firstCapture(cast<kernel::ContractOp>(plan.root).getFirstCapture()) {}
 
   LogicalResult emitItem(ArrayRef<Value> digits) {
     for (unsigned loop = 0; loop < m; ++loop)
@@ -34,7 +33,8 @@ public:
     Value rows = emitEvenShare(emitter, emitter.bound(m), plan.contract.rowsPerItem, plan.contract.rowTile);
     rowBegin = emitter.mul(digits[m], rows);
     rowEnd = emitter.min(emitter.add(rowBegin, rows), emitter.bound(m));
-    Value group = digits[m + 1];
+    Value group = digits[m + 1]; // of few rows, or several groups of many
+    operands.copyRows(rowBegin, rowEnd);
     std::optional<int64_t> height = plan.nest.bounds[m].getConstant();
     int64_t fewRows = plan.contract.fewRows;
     if (fewRows == 0 || (height && *height > fewRows)) {
@@ -66,7 +66,6 @@ private:
   /// All rows are one tile, and several panels at once give it the accumulators and memory the streams that it needs.
   void emitFewRows(Value group) {
     operands.openGroup(group, plan.contract.fewRowVectors);
-    operands.prepare(rowBegin, rowEnd);
     emitSwitch(emitter, operands.getNumPanels(), operands.possibleNumPanels(), [&](int64_t panels) {
       SmallVector<int64_t> counts = llvm::to_vector(llvm::seq<int64_t>(1, plan.contract.fewRows + 1));
       if (std::optional<int64_t> height = plan.nest.bounds[m].getConstant())
@@ -86,9 +85,22 @@ private:
 
   //===--- Many rows --------------------------------------------------------===//
 
-  void emitManyRows(Value group) {
+  void emitManyRows(Value groups) {
+    int64_t count = plan.contract.groupsPerItem;
+    if (count == 1) {
+      emitGroup(groups);
+      return;
+    }
+    AffineExpr width = plan.nest.bounds[n].toExpr(plan.space);
+    Value begin = emitter.mul(groups, emitter.index(count));
+    Value end = emitter.size(width.ceilDiv(kLanes * plan.contract.columnVectors));
+    end = emitter.min(emitter.add(begin, emitter.index(count)), end);
+    emitter.forLoop(begin, end, 1, [&](Value group) { emitGroup(group); });
+  }
+
+  void emitGroup(Value group) {
     operands.openGroup(group, plan.contract.columnVectors);
-    operands.prepare(rowBegin, rowEnd);
+    operands.packPanels();
     emitSwitch(emitter, operands.getNumPanels(), operands.possibleNumPanels(),
                [&](int64_t panels) { emitRows(panels); });
   }
@@ -137,55 +149,26 @@ private:
       lhsRows.push_back(operands.lhsRow(emitter.add(tile.row, emitter.index(r))));
     for (int64_t j = 0; j < tile.panels; ++j)
       panels.push_back(operands.rhsPanel(tile.firstPanel + j));
-    auto type = VectorType::get({kLanes}, b.getF32Type()), pairs = VectorType::get({2 * kLanes}, b.getBF16Type());
-    Value lhs = operands.lhsMemory(), rhs = operands.rhsMemory(), lhsStep = operands.lhsStep();
-    SmallVector<Value> zeros(tile.rows * tile.panels, emitter.zero(type));
+    Value lhsStep = operands.lhsStep();
+    SmallVector<Value> zeros(tile.rows * tile.panels * multiply->numParts, emitter.zero(multiply->sumType));
     SmallVector<Value> sums =
         emitter.forLoop(emitter.index(0), operands.getNumSteps(), 1, zeros, [&](Value i, ValueRange current) {
           Value rhsOffset = emitter.mul(i, emitter.index(operands.getStepElements())),
                 lhsOffset = emitter.mul(i, lhsStep);
+          TileStep step{operands.lhsMemory(), operands.rhsMemory(), lhsRows, panels};
           for (Value to : prefetch.to)
-            b.create<memref::PrefetchOp>(loc, rhs, ValueRange{emitter.add(to, emitter.mul(i, prefetch.share))},
+            b.create<memref::PrefetchOp>(loc, step.rhs, ValueRange{emitter.add(to, emitter.mul(i, prefetch.share))},
                                          /*isWrite=*/false, /*localityHint=*/3, /*isDataCache=*/true);
-          return emitProducts(
-              tile, current,
-              [&](int64_t r) -> Value {
-                Value element = b.create<memref::LoadOp>(loc, lhs, emitter.add(lhsRows[r], lhsOffset));
-                Value spread = b.create<vector::BroadcastOp>(loc, type, element);
-                return plan.contract.pairs ? b.create<vector::BitCastOp>(loc, pairs, spread).getResult() : spread;
-              },
-              [&](int64_t j) -> Value {
-                VectorType read = plan.contract.pairs ? pairs : type;
-                return b.create<vector::LoadOp>(loc, read, rhs, emitter.add(panels[j], rhsOffset));
-              });
+          for (Value &row : step.rows)
+            row = emitter.add(row, lhsOffset);
+          for (Value &panel : step.panels)
+            panel = emitter.add(panel, rhsOffset);
+          return multiply->multiply(step, current);
         });
-    finishTile(tile, sums);
-  }
-
-  /// One step of k. The factors of the narrower side are in registers all at once, the others one after the other.
-  SmallVector<Value> emitProducts(const Tile &tile, ValueRange sums, llvm::function_ref<Value(int64_t)> left,
-                                  llvm::function_ref<Value(int64_t)> right) {
-    bool keepsRows = tile.rows < tile.panels;
-    SmallVector<Value> kept, next(sums.size());
-    for (int64_t i = 0; i < (keepsRows ? tile.rows : tile.panels); ++i)
-      kept.push_back(keepsRows ? left(i) : right(i));
-    for (int64_t i = 0; i < (keepsRows ? tile.panels : tile.rows); ++i) {
-      Value passing = keepsRows ? right(i) : left(i);
-      for (auto [j, other] : llvm::enumerate(kept)) {
-        int64_t sum = keepsRows ? j * tile.panels + i : i * tile.panels + j;
-        next[sum] = emitProduct(keepsRows ? other : passing, keepsRows ? passing : other, sums[sum]);
-      }
-    }
-    return next;
-  }
-
-  Value emitProduct(Value left, Value right, Value sum) {
-    // vector.fma would leave it to LLVM whether to round once; math.fma always does.
-    if (!plan.contract.pairs)
-      return b.create<math::FmaOp>(loc, left, right, sum);
-    // There is no op for it, and LLVM finds it in no other form.
-    auto intrinsic = b.getStringAttr("llvm.x86.avx512bf16.dpbf16ps.512");
-    return b.create<LLVM::CallIntrinsicOp>(loc, sum.getType(), intrinsic, ValueRange{sum, left, right}).getResult(0);
+    SmallVector<Value> joined;
+    for (int64_t i = 0; i < tile.rows * tile.panels; ++i)
+      joined.push_back(multiply->join(ValueRange(sums).slice(i * multiply->numParts, multiply->numParts)));
+    finishTile(tile, joined);
   }
 
   /// Masks where the last columns may be missing; on CPUs whose masked stores are slow, only there.
@@ -214,7 +197,7 @@ private:
         loops[m] = emitter.add(tile.row, emitter.index(r));
         loops[k] = Value();
         SmallVector<Value> arguments = {sums[r * tile.panels + j]};
-        for (unsigned input = 2; input < plan.getNumInputs(); ++input)
+        for (unsigned input = firstCapture; input < plan.getNumInputs(); ++input)
           arguments.push_back(emitter.load(plan.bindings[input], plan.getInput(input), loops, lanes));
         auto results = RegionEmitter(emitter, loops, lanes).emit(plan.root->getRegion(0), arguments);
         if (failed(results)) {
@@ -233,7 +216,8 @@ private:
   const KernelPlan &plan;
   SmallVector<Value> loops;
   ContractOperands operands;
-  unsigned m, n, k;
+  std::unique_ptr<ContractMultiply> multiply;
+  unsigned m, n, k, firstCapture;
   Value rowBegin, rowEnd;
   LogicalResult status = success();
 };

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Plans of the roots (attention: AttentionPlan.cpp). Items are cut so that one is a few microseconds of work at most
-// and any split over threads gives the same bits: no item shares an accumulator with another.
+// Plans of the roots (ContractPlan.cpp and AttentionPlan.cpp have their own). Items are cut so that one is a few
+// microseconds of work at most and any split over threads gives the same bits: no item shares an accumulator with
+// another.
 
 #include "compiler/targets/cpu/KernelPlan.h"
 
@@ -13,16 +14,6 @@ using namespace mlir;
 namespace heddle::cpu {
 
 namespace {
-
-/// For each original loop of |root|: does a region read its index?
-SmallVector<bool> findUsedIndices(kernel::RootOpInterface root) {
-  SmallVector<bool> used(root.getNumLoops(), false);
-  root->walk([&](kernel::IndexOp op) {
-    if (static_cast<size_t>(op.getLoop()) < used.size())
-      used[op.getLoop()] = true;
-  });
-  return used;
-}
 
 bool isIntegerDivision(Operation *op) {
   return isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp, arith::FloorDivSIOp, arith::CeilDivSIOp,
@@ -40,9 +31,6 @@ bool hasChecks(kernel::RootOpInterface root) {
   return root->walk(isChecked).wasInterrupted();
 }
 
-/// 1 where |value| is at most |limit|, else 0. Sizes are far below the divisor.
-AffineExpr isAtMost(AffineExpr value, int64_t limit) { return 1 - value.floorDiv(limit + 1).ceilDiv(int64_t(1) << 48); }
-
 AffineExpr product(ArrayRef<AffineExpr> factors, MLIRContext *context) {
   AffineExpr result = getAffineConstantExpr(1, context);
   for (AffineExpr factor : factors)
@@ -51,6 +39,15 @@ AffineExpr product(ArrayRef<AffineExpr> factors, MLIRContext *context) {
 }
 
 } // namespace
+
+SmallVector<bool> KernelPlan::findUsedIndices() {
+  SmallVector<bool> used(func.getRoot().getNumLoops(), false);
+  root->walk([&](kernel::IndexOp op) {
+    if (static_cast<size_t>(op.getLoop()) < used.size())
+      used[op.getLoop()] = true;
+  });
+  return used;
+}
 
 KernelPlan::KernelPlan(kernel::FuncOp func)
     : func(func), root(func.getRoot()), space(func.getContext(), func.getNumSizes()) {
@@ -173,7 +170,7 @@ static void ensureLoop(LoopNest &nest) {
 
 void KernelPlan::planMap() {
   SmallVector<bool> canMerge(nest.getNumLoops(), true);
-  mergeLoops(nest, canMerge, findUsedIndices(func.getRoot()));
+  mergeLoops(nest, canMerge, findUsedIndices());
   ensureLoop(nest);
   isReduction.assign(nest.getNumLoops(), false);
   vectorLoop = chooseVectorLoop();
@@ -197,7 +194,7 @@ void KernelPlan::planRowwise() {
   // The row stays a loop of its own.
   if (nest.getNumLoops() >= 2)
     canMerge[nest.getNumLoops() - 2] = false;
-  mergeLoops(nest, canMerge, findUsedIndices(func.getRoot()));
+  mergeLoops(nest, canMerge, findUsedIndices());
   vectorLoop = nest.getNumLoops() - 1;
   isReduction.assign(nest.getNumLoops(), false);
   for (unsigned loop = 0; loop < vectorLoop; ++loop)
@@ -214,7 +211,7 @@ void KernelPlan::planReduce() {
   SmallVector<bool> canMerge(nest.getNumLoops(), false);
   for (unsigned loop = 0; loop + 1 < nest.getNumLoops(); ++loop)
     canMerge[loop] = reduced[loop] == reduced[loop + 1];
-  mergeLoops(nest, canMerge, findUsedIndices(func.getRoot()));
+  mergeLoops(nest, canMerge, findUsedIndices());
   for (ArrayRef<unsigned> members : nest.originals)
     isReduction.push_back(reduced[members.front()]);
   ensureLoop(nest);
@@ -263,7 +260,7 @@ void KernelPlan::planScan() {
   SmallVector<bool> canMerge(nest.getNumLoops(), true);
   if (nest.getNumLoops() >= 2)
     canMerge[nest.getNumLoops() - 2] = false;
-  mergeLoops(nest, canMerge, findUsedIndices(func.getRoot()));
+  mergeLoops(nest, canMerge, findUsedIndices());
   unsigned last = nest.getNumLoops() - 1;
   isReduction.assign(nest.getNumLoops(), false);
   isReduction[last] = true;
@@ -319,89 +316,12 @@ void KernelPlan::planTopK() {
   SmallVector<bool> canMerge(numLoops, false);
   for (unsigned loop = 0; loop + 3 < numLoops; ++loop)
     canMerge[loop] = true;
-  mergeLoops(nest, canMerge, findUsedIndices(func.getRoot()));
+  mergeLoops(nest, canMerge, findUsedIndices());
   numLoops = nest.getNumLoops();
   isReduction.assign(numLoops, false);
   for (unsigned loop = 0; loop + 2 < numLoops; ++loop)
     items.digits.push_back(toExpr(nest.bounds[loop]));
   items.workPerItem = toExpr(nest.bounds[numLoops - 2]);
-}
-
-//===----------------------------------------------------------------------===//
-// contract
-//===----------------------------------------------------------------------===//
-
-LogicalResult KernelPlan::planContract() {
-  auto op = cast<kernel::ContractOp>(root);
-  contract.packedRhs = op.getPackedRhs().has_value();
-  contract.pairs = contract.packedRhs && getElementTypeOrSelf(op.getRhs().getType()).isBF16();
-  for (Type type : {op.getLhs().getType(), op.getRhs().getType()})
-    if (!getElementTypeOrSelf(type).isF32() && !(contract.pairs && type == op.getRhs().getType()))
-      return op.emitOpError() << "expects f32 factors on this target, got " << getElementTypeOrSelf(type);
-
-  // Batch loops merge into the rows where the right side doesn't mind: one long row loop has one row tail. n and k
-  // stay.
-  unsigned rows = nest.getNumLoops() - 3;
-  SmallVector<bool> canMerge(nest.getNumLoops(), false);
-  for (unsigned loop = 0; loop < rows; ++loop)
-    canMerge[loop] = true;
-  // The last batch loop that the right side walks must not become part of the rows, not even of a single one.
-  for (unsigned loop = rows; loop-- > 0;) {
-    if (!nest.accesses[1].uses(loop) || nest.bounds[loop] == Polynomial(1))
-      continue;
-    canMerge[loop] = false;
-    break;
-  }
-  mergeLoops(nest, canMerge, findUsedIndices(func.getRoot()));
-  unsigned numLoops = nest.getNumLoops();
-  isReduction.assign(numLoops, false);
-  unsigned m = numLoops - 3, n = numLoops - 2, k = numLoops - 1;
-  contract.panelLoops[0] = m, contract.panelLoops[1] = n, contract.panelLoops[2] = k;
-  contract.rowTile = config.getInteger(config::kRowTile);
-  contract.columnVectors = config.getInteger(config::kColumnVectors);
-  contract.rowsPerItem = config.getInteger(config::kRowsPerItem);
-  // Items share the rows in multiples of the tile, and scratch is for rows_per_item of them.
-  if (contract.rowTile < 1 || contract.rowsPerItem < 1 || contract.rowsPerItem % contract.rowTile != 0)
-    return func.emitOpError() << "expects rows_per_item to be a multiple of row_tile, got " << contract.rowsPerItem
-                              << " and " << contract.rowTile;
-  if (contract.packedRhs) {
-    contract.fewRows = config.getInteger(config::kFewRows);
-    contract.fewRowVectors = config.getInteger(config::kFewRowVectors);
-    contract.prefetchRows = config.getInteger(config::kPrefetchRows);
-  }
-  contract.copyLhs = contract.pairs || nest.accesses[0].isIrregularIn(k);
-  vectorLoop = n;
-  planContractItems();
-  return success();
-}
-
-void KernelPlan::planContractItems() {
-  auto [m, n, k] = contract.panelLoops;
-  for (unsigned loop = 0; loop < m; ++loop)
-    items.digits.push_back(toExpr(nest.bounds[loop]));
-  AffineExpr depth = toExpr(nest.bounds[k]), height = toExpr(nest.bounds[m]), width = toExpr(nest.bounds[n]);
-  int64_t columns = kLanes * contract.columnVectors, fewColumns = kLanes * contract.fewRowVectors;
-  AffineExpr groups = width.ceilDiv(columns), itemColumns = getAffineConstantExpr(columns, func.getContext());
-  if (contract.fewRows != 0) {
-    AffineExpr isFew = isAtMost(height, contract.fewRows);
-    groups = isFew * width.ceilDiv(fewColumns) + (1 - isFew) * groups;
-    itemColumns = itemColumns + isFew * (fewColumns - columns);
-  }
-  items.digits.push_back(height.ceilDiv(contract.rowsPerItem));
-  items.digits.push_back(groups);
-  std::optional<int64_t> constantHeight = nest.bounds[m].getConstant();
-  if (constantHeight && *constantHeight > contract.rowsPerItem)
-    height = getAffineConstantExpr(contract.rowsPerItem, func.getContext());
-  items.workPerItem = (height * depth) * itemColumns;
-
-  // Scratch: the item's panels of an activation, depth rounded up to whole transposed blocks; the copied left side.
-  constexpr int64_t kFloatBytes = 4;
-  AffineExpr depthBlocks = depth.ceilDiv(kLanes) * kLanes;
-  if (!contract.packedRhs)
-    items.scratchBytes = depthBlocks * (columns * kFloatBytes);
-  if (contract.copyLhs)
-    items.scratchBytes =
-        items.scratchBytes + depthBlocks * (contract.rowsPerItem * (contract.pairs ? kFloatBytes / 2 : kFloatBytes));
 }
 
 } // namespace heddle::cpu

@@ -24,6 +24,10 @@ inline constexpr llvm::StringLiteral kSplitRowTail = "split_row_tail";
 inline constexpr llvm::StringLiteral kFewRows = "few_rows";
 inline constexpr llvm::StringLiteral kFewRowVectors = "few_row_vectors";
 inline constexpr llvm::StringLiteral kPrefetchRows = "prefetch_rows";
+inline constexpr llvm::StringLiteral kGroupsPerItem = "groups_per_item";
+inline constexpr llvm::StringLiteral kVectorBits = "vector_bits";
+inline constexpr llvm::StringLiteral kMultiplier = "multiplier";
+inline constexpr llvm::StringLiteral kByteDots = "vpdpbusd", kSafePairs = "vpmaddubsw", kWords = "vpmaddwd";
 inline constexpr llvm::StringLiteral kBranchMasks = "branch_masks";
 inline constexpr llvm::StringLiteral kElementsPerItem = "elements_per_item";
 inline constexpr llvm::StringLiteral kVectorsPerItem = "vectors_per_item";
@@ -40,19 +44,37 @@ struct ItemSpace {
   mlir::AffineExpr scratchBytes;              // per thread
 };
 
+/// How a contraction's factors multiply; ContractMultiply.cpp has the instructions.
+enum class Multiplier {
+  Floats,
+  PairsOfBf16, // the left side is rounded to pairs as it is copied
+  ByteDots,    // u8 x s8, four k at once
+  SafePairs,   // the same where no pair of k exceeds 16 bits
+  Words,       // any u8 x s8 as 16 bits, which the left side is widened to as it is copied
+};
+
+/// What becomes of the left side's rows before they multiply: they are read in place, or copied to scratch.
+enum class LhsCopy { None, Floats, PairsOfBf16, Bytes, Words };
+
 /// How a contraction's operands are read and its tiles are cut.
 struct ContractPlan {
   bool packedRhs = false;
-  /// Weights are bf16, two of k side by side; the left side is rounded to pairs as it is copied.
-  bool pairs = false;
+  Multiplier multiplier = Multiplier::Floats;
+  /// Neighbours of k that one step of the loop multiplies.
+  int64_t stepDepth = 1;
+  /// Width of the vectors that intrinsics on bytes and words take.
+  int64_t vectorBits = 0;
   unsigned panelLoops[3] = {}; // loop numbers of m, n, k after merging
   int64_t rowTile = 0, columnVectors = 0, rowsPerItem = 0;
   /// Products of up to |fewRows| rows with a packed right side: their items take |fewRowVectors| panels.
   int64_t fewRows = 0, fewRowVectors = 0;
   /// Items of at least |prefetchRows| rows fetch the panels of the next one; none do where it is 0.
   int64_t prefetchRows = 0;
-  /// The left side is copied to scratch first, because its address isn't linear in k.
-  bool copyLhs = false;
+  /// Groups of |columnVectors| panels that an item of many rows multiplies: what is copied is copied once for them.
+  int64_t groupsPerItem = 1;
+  LhsCopy lhsCopy = LhsCopy::None;
+  /// Words of 32 bits that a copied row takes, and from its even to its odd pairs.
+  mlir::AffineExpr copiedRowWords, oddWords;
 };
 
 /// How an attention's items, tiles and scratch are cut. A row is a query of one head; an item holds |blockQ| queries of
@@ -123,11 +145,15 @@ private:
   void planScatter();
   void planTopK();
   mlir::LogicalResult planContract();
+  mlir::LogicalResult planFactors(kernel::ContractOp op);
+  void planCopy();
   void planContractItems();
   mlir::LogicalResult planAttention();
   mlir::LogicalResult planParts(kernel::AttentionOp op);
   mlir::AffineExpr layOutAttention(mlir::AffineExpr depth);
   unsigned chooseVectorLoop();
+  /// For each loop before merging: does a region read its index?
+  llvm::SmallVector<bool> findUsedIndices();
   mlir::AffineExpr toExpr(const Polynomial &polynomial) const { return polynomial.toExpr(space); }
 };
 

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Plans of contractions: which instructions multiply, what is copied, how rows and panels are cut into items.
+
+#include "compiler/targets/cpu/KernelPlan.h"
+
+#include "llvm/ADT/StringSwitch.h"
+
+using namespace mlir;
+
+namespace heddle::cpu {
+
+/// 1 where |value| is at most |limit|, else 0. Sizes are far below the divisor.
+static AffineExpr isAtMost(AffineExpr value, int64_t limit) {
+  return 1 - value.floorDiv(limit + 1).ceilDiv(int64_t(1) << 48);
+}
+
+static constexpr int64_t kWordBytes = 4;
+
+LogicalResult KernelPlan::planFactors(kernel::ContractOp op) {
+  using Form = kernel::ContractOp::Form;
+  Form form = op.getForm();
+  Type lhs = getElementTypeOrSelf(op.getLhs().getType()), rhs = getElementTypeOrSelf(op.getRhs().getType());
+  if (form == Form::Integer) {
+    StringRef name = config.getString(config::kMultiplier);
+    auto multiplier = llvm::StringSwitch<std::optional<Multiplier>>(name)
+                          .Case(config::kByteDots, Multiplier::ByteDots)
+                          .Case(config::kSafePairs, Multiplier::SafePairs)
+                          .Case(config::kWords, Multiplier::Words)
+                          .Default(std::nullopt);
+    if (!multiplier)
+      return func.emitOpError() << "expects a multiplier of bytes in its config, got '" << name << "'";
+    contract.multiplier = *multiplier;
+    contract.vectorBits = config.getInteger(config::kVectorBits);
+    contract.stepDepth = 4;
+    return success();
+  }
+  for (Type type : {lhs, rhs})
+    if (!type.isF32() && !(form == Form::PairsOfBf16 && type == rhs))
+      return op.emitOpError() << "expects f32 factors on this target, got " << type;
+  if (form == Form::PairsOfBf16) {
+    contract.multiplier = Multiplier::PairsOfBf16;
+    contract.stepDepth = 2;
+  }
+  return success();
+}
+
+void KernelPlan::planCopy() {
+  unsigned k = contract.panelLoops[2];
+  const Access &lhs = nest.accesses[0];
+  AffineExpr depth = toExpr(nest.bounds[k]);
+  bool isIrregular = lhs.isIrregularIn(k);
+  switch (contract.multiplier) {
+  case Multiplier::Floats:
+    contract.lhsCopy = isIrregular ? LhsCopy::Floats : LhsCopy::None;
+    contract.copiedRowWords = depth.ceilDiv(kLanes) * kLanes;
+    return;
+  case Multiplier::PairsOfBf16:
+    contract.lhsCopy = LhsCopy::PairsOfBf16;
+    contract.copiedRowWords = depth.ceilDiv(kLanes) * (kLanes / 2);
+    return;
+  case Multiplier::ByteDots:
+  case Multiplier::SafePairs: {
+    // A step reads four bytes of a row at once, and there must be so many.
+    bool isInPlace = !isIrregular && lhs.strides[k] == Polynomial(1) && nest.bounds[k].isMultipleOf(4);
+    contract.lhsCopy = isInPlace ? LhsCopy::None : LhsCopy::Bytes;
+    contract.copiedRowWords = depth.ceilDiv(kLanes) * (kLanes / 4);
+    return;
+  }
+  case Multiplier::Words:
+    contract.lhsCopy = LhsCopy::Words;
+    // Whole vectors, and one more, so that streams of a depth of 4096 don't all fall into one set of the L1 cache.
+    contract.oddWords = (depth.ceilDiv(4 * kLanes) + 1) * kLanes;
+    contract.copiedRowWords = contract.oddWords * 2;
+    return;
+  }
+}
+
+LogicalResult KernelPlan::planContract() {
+  auto op = cast<kernel::ContractOp>(root);
+  contract.packedRhs = op.getPackedRhs().has_value();
+  if (failed(planFactors(op)))
+    return failure();
+
+  // Batch loops merge into the rows where the right side doesn't mind: one long row loop has one row tail. n and k
+  // stay.
+  unsigned rows = nest.getNumLoops() - 3;
+  SmallVector<bool> canMerge(nest.getNumLoops(), false);
+  for (unsigned loop = 0; loop < rows; ++loop)
+    canMerge[loop] = true;
+  // The last batch loop that the right side walks must not become part of the rows, not even of a single one.
+  for (unsigned loop = rows; loop-- > 0;) {
+    if (!nest.accesses[1].uses(loop) || nest.bounds[loop] == Polynomial(1))
+      continue;
+    canMerge[loop] = false;
+    break;
+  }
+  mergeLoops(nest, canMerge, findUsedIndices());
+  unsigned numLoops = nest.getNumLoops();
+  isReduction.assign(numLoops, false);
+  unsigned m = numLoops - 3, n = numLoops - 2, k = numLoops - 1;
+  contract.panelLoops[0] = m, contract.panelLoops[1] = n, contract.panelLoops[2] = k;
+  contract.rowTile = config.getInteger(config::kRowTile);
+  contract.columnVectors = config.getInteger(config::kColumnVectors);
+  contract.rowsPerItem = config.getInteger(config::kRowsPerItem);
+  // Items share the rows in multiples of the tile, and scratch is for rows_per_item of them.
+  if (contract.rowTile < 1 || contract.rowsPerItem < 1 || contract.rowsPerItem % contract.rowTile != 0)
+    return func.emitOpError() << "expects rows_per_item to be a multiple of row_tile, got " << contract.rowsPerItem
+                              << " and " << contract.rowTile;
+  if (contract.packedRhs) {
+    contract.fewRows = config.getInteger(config::kFewRows);
+    contract.fewRowVectors = config.getInteger(config::kFewRowVectors);
+    contract.prefetchRows = config.getInteger(config::kPrefetchRows);
+  }
+  contract.groupsPerItem = std::max<int64_t>(1, config.getInteger(config::kGroupsPerItem));
+  vectorLoop = n;
+  planCopy();
+  planContractItems();
+  return success();
+}
+
+void KernelPlan::planContractItems() {
+  auto [m, n, k] = contract.panelLoops;
+  for (unsigned loop = 0; loop < m; ++loop)
+    items.digits.push_back(toExpr(nest.bounds[loop]));
+  AffineExpr depth = toExpr(nest.bounds[k]), height = toExpr(nest.bounds[m]), width = toExpr(nest.bounds[n]);
+  int64_t columns = kLanes * contract.columnVectors, fewColumns = kLanes * contract.fewRowVectors;
+  int64_t itemWidth = columns * contract.groupsPerItem;
+  AffineExpr groups = width.ceilDiv(itemWidth), itemColumns = getAffineConstantExpr(itemWidth, func.getContext());
+  if (contract.fewRows != 0) {
+    AffineExpr isFew = isAtMost(height, contract.fewRows);
+    groups = isFew * width.ceilDiv(fewColumns) + (1 - isFew) * groups;
+    itemColumns = itemColumns + isFew * (fewColumns - itemWidth);
+  }
+  items.digits.push_back(height.ceilDiv(contract.rowsPerItem));
+  items.digits.push_back(groups);
+  std::optional<int64_t> constantHeight = nest.bounds[m].getConstant();
+  if (constantHeight && *constantHeight > contract.rowsPerItem)
+    height = getAffineConstantExpr(contract.rowsPerItem, func.getContext());
+  items.workPerItem = (height * depth) * itemColumns;
+
+  // Scratch: the item's panels of an activation, depth rounded up to whole transposed blocks; the copied left side.
+  if (!contract.packedRhs)
+    items.scratchBytes = depth.ceilDiv(kLanes) * kLanes * (columns * kWordBytes);
+  if (contract.lhsCopy != LhsCopy::None)
+    items.scratchBytes = items.scratchBytes + contract.copiedRowWords * (contract.rowsPerItem * kWordBytes);
+}
+
+} // namespace heddle::cpu
