@@ -144,5 +144,39 @@ kernel.func @singles(%x: tensor<?xf32> {kernel.dims = array<i64: 0>}, %n: index)
 
 TEST(Rowwise, ComputesRowsOfOneElement) { check_kernel(kSingles, "singles", {{0}, {1}, {7}, {40}}); }
 
+/// Least and greatest of a row, which share a pass, a sum that needs both, and then codes and one result for each row.
+constexpr char kRanges[] = R"(
+kernel.func @ranges(%x: tensor<?x?xf32> {kernel.dims = array<i64: 0, 1>}, %n: index, %s: index)
+    -> (tensor<?x?xi8> {kernel.dims = array<i64: 0, 1>}, tensor<?xf32> {kernel.dims = array<i64: 0>}) {
+  %c:2 = kernel.rowwise sizes(%n, %s) bounds(affine_map<()[s0, s1] -> (s0, s1)>) ins(%x : tensor<?x?xf32>)
+      attributes {indexing_maps = [affine_map<(i, j)[s0, s1] -> (i, j)>, affine_map<(i, j)[s0, s1] -> (i, j)>,
+                                   affine_map<(i, j)[s0, s1] -> (i)>],
+                  combiners = [#kernel.combiner<minimum>, #kernel.combiner<maximum>, #kernel.combiner<sum>]} regions {
+  ^bb0(%e: f32):
+    kernel.yield %e : f32
+  }, {
+  ^bb0(%e: f32, %low: f32):
+    kernel.yield %e : f32
+  }, {
+  ^bb0(%e: f32, %low: f32, %high: f32):
+    %a = arith.subf %e, %low : f32
+    %b = arith.subf %high, %e : f32
+    %r = arith.mulf %a, %b : f32
+    kernel.yield %r : f32
+  }, {
+  ^bb0(%e: f32, %low: f32, %high: f32, %sum: f32):
+    %steps = arith.constant 64.0 : f32
+    %q = arith.mulf %e, %steps : f32
+    %i = arith.fptosi %q : f32 to i32
+    %code = arith.trunci %i : i32 to i8
+    kernel.yield %code, %sum : i8, f32
+  } : tensor<?x?xi8>, tensor<?xf32>
+  kernel.return %c#0, %c#1 : tensor<?x?xi8>, tensor<?xf32>
+})";
+
+TEST(Rowwise, SharesPassesOfStagesThatDontNeedEachOther) {
+  check_kernel(kRanges, "ranges", {{1, 1}, {3, 15}, {2, 16}, {2, 33}, {3, 64}, {1, 129}, {2, 300}});
+}
+
 } // namespace
 } // namespace heddle::conformance

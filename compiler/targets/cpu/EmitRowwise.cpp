@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// kernel.rowwise: each work item is one row. Every stage is a pass over it, the last one writes.
+// kernel.rowwise: each work item is one row. Every stage is a pass over it, which it shares with those behind it that
+// don't ask for its statistic; the last one writes.
 
 #include "compiler/targets/cpu/Generators.h"
 #include "compiler/targets/cpu/LaneReduction.h"
@@ -21,8 +22,8 @@ public:
     loops.assign(digits.begin(), digits.end());
     loops.push_back(Value());
     SmallVector<Value> stats;
-    for (auto [stage, attr] : llvm::enumerate(op.getCombiners().getAsRange<kernel::CombinerAttr>()))
-      if (failed(emitStage(op.getStages()[stage], attr.getValue(), stats)))
+    for (unsigned end = op.getCombiners().size(); stats.size() < end;)
+      if (failed(emitPass(findPassEnd(stats.size()), stats)))
         return failure();
     return emitFinish(stats);
   }
@@ -38,16 +39,44 @@ private:
     return RegionEmitter(emitter, loops, lanes).emit(region, arguments);
   }
 
-  LogicalResult emitStage(Region &region, kernel::Combiner combiner, SmallVectorImpl<Value> &stats) {
+  /// The first stage from |first| on that needs a statistic of a pass that starts there.
+  unsigned findPassEnd(unsigned first) {
+    unsigned end = first + 1;
+    auto needsPass = [&](unsigned stage) {
+      return llvm::any_of(op.getStages()[stage].getArguments().drop_front(plan.getNumInputs() + first),
+                          [](BlockArgument stat) { return !stat.use_empty(); });
+    };
+    while (end < op.getCombiners().size() && !needsPass(end))
+      ++end;
+    return end;
+  }
+
+  /// The stages from the first without a statistic to |end|, whose statistics join |stats|.
+  LogicalResult emitPass(unsigned end, SmallVectorImpl<Value> &stats) {
     RowReduction reduction;
-    reduction.combiners = {combiner};
-    reduction.types = {region.front().getTerminator()->getOperand(0).getType()};
     reduction.loop = plan.vectorLoop;
-    reduction.emitTerms = [&](Value i, const Lanes &lanes) { return emitRegion(region, stats, i, lanes); };
+    // In place of those that this pass is to give, and that its regions have as arguments only.
+    SmallVector<Value> arguments(stats.begin(), stats.end());
+    for (unsigned stage = stats.size(); stage < end; ++stage) {
+      reduction.combiners.push_back(cast<kernel::CombinerAttr>(op.getCombiners()[stage]).getValue());
+      reduction.types.push_back(op.getStages()[stage].front().getTerminator()->getOperand(0).getType());
+      arguments.push_back(emitter.zero(reduction.types.back()));
+    }
+    unsigned first = stats.size();
+    reduction.emitTerms = [&](Value i, const Lanes &lanes) -> FailureOr<SmallVector<Value>> {
+      SmallVector<Value> terms;
+      for (unsigned stage = first; stage < end; ++stage) {
+        auto term = emitRegion(op.getStages()[stage], ArrayRef(arguments).take_front(stage), i, lanes);
+        if (failed(term))
+          return failure();
+        terms.push_back(term->front());
+      }
+      return terms;
+    };
     auto sums = buildRowPass(emitter, reduction, buildRowAccumulators(emitter, reduction));
     if (failed(sums))
       return failure();
-    stats.push_back(buildRowResults(emitter, reduction, *sums).front());
+    llvm::append_range(stats, buildRowResults(emitter, reduction, *sums));
     return success();
   }
 

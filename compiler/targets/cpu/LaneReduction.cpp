@@ -94,13 +94,15 @@ Value buildLaneReduction(KernelEmitter &emitter, kernel::Combiner combiner, Valu
 // Rows
 //===----------------------------------------------------------------------===//
 
-static int64_t numAccumulators(const KernelEmitter &emitter) {
-  return emitter.plan.config.getInteger(config::kAccumulators);
+/// For each combiner: together they take the registers that the config means one to have.
+static int64_t numAccumulators(const KernelEmitter &emitter, const RowReduction &reduction) {
+  int64_t count = emitter.plan.config.getInteger(config::kAccumulators);
+  return std::max<int64_t>(count / llvm::PowerOf2Ceil(reduction.combiners.size()), 1);
 }
 
 SmallVector<Value> buildRowAccumulators(KernelEmitter &emitter, const RowReduction &reduction) {
   SmallVector<Value> result;
-  for (int64_t i = 0; i < numAccumulators(emitter); ++i)
+  for (int64_t i = 0; i < numAccumulators(emitter, reduction); ++i)
     for (auto [combiner, type] : llvm::zip(reduction.combiners, reduction.types))
       result.push_back(buildNeutral(emitter, combiner, VectorType::get({kLanes}, type)));
   return result;
@@ -126,7 +128,7 @@ static FailureOr<SmallVector<Value>> buildStep(KernelEmitter &emitter, const Row
 FailureOr<SmallVector<Value>> buildRowPass(KernelEmitter &emitter, const RowReduction &reduction,
                                            ValueRange accumulators) {
   OpBuilder &b = emitter.b;
-  int64_t count = numAccumulators(emitter), perStep = reduction.combiners.size();
+  int64_t count = numAccumulators(emitter, reduction), perStep = reduction.combiners.size();
   Value length = emitter.bound(reduction.loop), nought = emitter.index(0);
   int64_t blockSize = kLanes * count;
   Value whole = emitter.mul(emitter.floorDiv(length, blockSize), emitter.index(blockSize));
@@ -169,7 +171,7 @@ FailureOr<SmallVector<Value>> buildRowPass(KernelEmitter &emitter, const RowRedu
 }
 
 SmallVector<Value> buildRowResults(KernelEmitter &emitter, const RowReduction &reduction, ValueRange accumulators) {
-  int64_t count = numAccumulators(emitter), perStep = reduction.combiners.size();
+  int64_t count = numAccumulators(emitter, reduction), perStep = reduction.combiners.size();
   SmallVector<Value> result;
   for (auto [c, combiner] : llvm::enumerate(reduction.combiners)) {
     SmallVector<Value> merged;
