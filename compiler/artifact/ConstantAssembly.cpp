@@ -56,10 +56,10 @@ template <typename T> static ConstantPart makePart(std::vector<T> values, ArrayR
   auto owner = std::make_shared<std::vector<T>>(std::move(values));
   ArrayRef<uint8_t> bytes(reinterpret_cast<const uint8_t *>(owner->data()), owner->size() * sizeof(T));
   SmallVector<int64_t> strides(dims.size());
-  int64_t stride = sizeof(T);
+  int64_t stride = 1;
   for (size_t i = strides.size(); i-- > 0; stride *= dims[i])
     strides[i] = stride;
-  return {std::move(owner), bytes, bytes.data(), llvm::to_vector(dims), strides};
+  return {std::move(owner), bytes, /*first=*/0, llvm::to_vector(dims), strides};
 }
 
 namespace {
@@ -116,17 +116,19 @@ LogicalResult Assembler::open(Attribute source, RankedTensorType type, ConstantA
   if (failed(data))
     return failure();
   unsigned width = type.getElementTypeBitWidth();
-  result.partBytes = width == 1 ? 1 : width / 8;
+  if (width != 1 && width != 4 && width % 8 != 0)
+    return op.emitOpError() << "expects elements of 1, 4 or a multiple of 8 bits, got " << type.getElementType();
+  result.partBits = width == 1 ? 8 : width;
   // Kernels know no signs.
   auto integer = dyn_cast<IntegerType>(type.getElementType());
   result.elementType = integer ? IntegerType::get(type.getContext(), width) : type.getElementType();
   SmallVector<int64_t> strides(type.getRank());
-  int64_t stride = result.partBytes;
+  int64_t stride = 1;
   for (size_t i = strides.size(); i-- > 0; stride *= type.getDimSize(i))
     strides[i] = stride;
   ArrayRef<uint8_t> bytes = data->getBytes();
   auto owner = std::make_shared<nn::ConstantData>(*data);
-  result.parts.push_back({std::move(owner), bytes, bytes.data(), llvm::to_vector(type.getShape()), strides});
+  result.parts.push_back({std::move(owner), bytes, /*first=*/0, llvm::to_vector(type.getShape()), strides});
   return success();
 }
 
@@ -134,10 +136,6 @@ LogicalResult Assembler::apply(DictionaryAttr step, ConstantAssembly &assembly) 
   if (assembly.panels)
     return op.emitOpError() << "expects packing to be the recipe's last step";
   auto kind = step.getAs<StringAttr>("kind");
-  // Codes of 4 bits are made here; in a source two share a byte, which no step can move apart.
-  unsigned width = assembly.elementType.getIntOrFloatBitWidth();
-  if (assembly.stages.empty() && width != 1 && width % 8 != 0)
-    return op.emitOpError() << "expects elements of whole bytes for a recipe, got " << assembly.elementType;
   if (kind == "transpose")
     return transpose(step, assembly);
   if (kind == "multiply")
@@ -269,7 +267,7 @@ LogicalResult Assembler::quantize(DictionaryAttr step, ConstantAssembly &assembl
   }
   int64_t channels = scales.channels, blocks = llvm::divideCeil(scales.values.size(), std::max<int64_t>(channels, 1));
   ConstantAssembly result;
-  result.partBytes = sizeof(float);
+  result.partBits = 32;
   result.elementType = assembly.elementType;
   if (block)
     result.parts.push_back(makePart(std::move(scales.values), {blocks, channels}));
@@ -288,7 +286,7 @@ LogicalResult Assembler::sums(DictionaryAttr step, ConstantAssembly &assembly) {
   if (!assembly.elementType.isSignlessInteger(8))
     return op.emitOpError() << "expects i8 to sum up, got " << assembly.getType();
   ConstantAssembly result;
-  result.partBytes = sizeof(int32_t);
+  result.partBits = 32;
   result.elementType = IntegerType::get(op.getContext(), 32);
   result.parts.push_back(makePart(computeSums(assembly, *axis), {assembly.getDims()[1 - *axis]}));
   assembly = std::move(result);
@@ -296,8 +294,9 @@ LogicalResult Assembler::sums(DictionaryAttr step, ConstantAssembly &assembly) {
 }
 
 LogicalResult Assembler::flip(DictionaryAttr step, ConstantAssembly &assembly) {
-  if (assembly.parts.front().dims.size() != 2 || !assembly.elementType.isSignlessInteger(8))
-    return op.emitOpError() << "expects a matrix of i8 to flip, got " << assembly.getType();
+  unsigned width = assembly.elementType.isInteger() ? assembly.elementType.getIntOrFloatBitWidth() : 0;
+  if (assembly.parts.front().dims.size() != 2 || (width != 4 && width != 8))
+    return op.emitOpError() << "expects a matrix of i8 or i4 to flip, got " << assembly.getType();
   assembly.stages.push_back({ElementStage::Kind::flip});
   return success();
 }
@@ -341,8 +340,8 @@ FailureOr<ConstantAssembly> heddle::assembleConstant(rt::ConstantOp constant) {
       Assembler(constant).run(constant.getSource(), constant.getSourceType(), constant.getRecipe());
   if (failed(assembly))
     return failure();
-  // In the artifact every element has a byte at least.
-  if (!assembly->stages.empty() && !assembly->panels && assembly->elementType.isSignlessInteger(4))
+  // Two of a byte can't be moved apart unless they get panels.
+  if (!constant.getRecipe().empty() && !assembly->panels && assembly->elementType.isSignlessInteger(4))
     return constant.emitOpError() << "expects codes of i4 to be packed";
   if (assembly->getType() != constant.getType())
     return constant.emitOpError() << "expects the recipe to give " << constant.getType() << ", got "

@@ -14,16 +14,16 @@
 
 namespace heddle {
 
-/// One source as a strided tensor of bytes.
+/// One source as a strided tensor of elements.
 struct ConstantPart {
   /// Holds the bytes alive.
   std::shared_ptr<const void> owner;
   /// The whole source.
   llvm::ArrayRef<uint8_t> bytes;
-  /// The first element.
-  const uint8_t *first;
+  /// Number of the first element.
+  int64_t first;
   llvm::SmallVector<int64_t> dims;
-  /// In bytes.
+  /// In elements.
   llvm::SmallVector<int64_t> strides;
 };
 
@@ -60,8 +60,8 @@ struct PanelLayout {
 struct ConstantAssembly {
   llvm::SmallVector<ConstantPart, 1> parts;
   int64_t axis = 0;
-  /// Of an element of the parts.
-  int64_t partBytes = 1;
+  /// Of an element of the parts: 4, of which two lie in a byte, or a multiple of 8.
+  unsigned partBits = 8;
   /// In order. Only matrices have any.
   llvm::SmallVector<ElementStage, 1> stages;
   /// Of an element behind the stages.

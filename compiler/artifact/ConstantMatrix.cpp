@@ -38,17 +38,29 @@ static void copyElements(const uint8_t *from, int64_t rowStride, int64_t columnS
       std::memcpy(to + i * rowElements + j, from + j * columnStride + i * rowStride, sizeof(T));
 }
 
-static void copyBlock(const ConstantPart &part, MatrixRange range, int64_t bytes, void *to, int64_t rowElements) {
-  const uint8_t *from = part.first + range.row * part.strides[0] + range.column * part.strides[1];
+/// Each of two codes in a byte to a byte of its own.
+static void copyCodes(const ConstantPart &part, int64_t first, MatrixRange range, int8_t *to, int64_t rowElements) {
+  for (int64_t i = 0; i < range.rows; ++i)
+    for (int64_t j = 0; j < range.columns; ++j) {
+      int64_t element = first + i * part.strides[0] + j * part.strides[1];
+      to[i * rowElements + j] = llvm::SignExtend32<4>(part.bytes[element / 2] >> (element % 2 * 4));
+    }
+}
+
+static void copyBlock(const ConstantPart &part, MatrixRange range, unsigned bits, void *to, int64_t rowElements) {
+  int64_t first = part.first + range.row * part.strides[0] + range.column * part.strides[1], bytes = bits / 8;
   auto copy = [&](auto *typed) {
-    copyElements(from, part.strides[0], part.strides[1], range.rows, range.columns, typed, rowElements);
+    copyElements(part.bytes.data() + first * bytes, part.strides[0] * bytes, part.strides[1] * bytes, range.rows,
+                 range.columns, typed, rowElements);
   };
-  switch (bytes) {
-  case 1:
-    return copy(static_cast<uint8_t *>(to));
-  case 2:
-    return copy(static_cast<uint16_t *>(to));
+  switch (bits) {
   case 4:
+    return copyCodes(part, first, range, static_cast<int8_t *>(to), rowElements);
+  case 8:
+    return copy(static_cast<uint8_t *>(to));
+  case 16:
+    return copy(static_cast<uint16_t *>(to));
+  case 32:
     return copy(static_cast<uint32_t *>(to));
   default:
     return copy(static_cast<uint64_t *>(to));
@@ -63,7 +75,8 @@ MatrixReader::MatrixReader(const ConstantAssembly &matrix)
     : matrix(matrix), elementBytes(llvm::divideCeil(matrix.elementType.getIntOrFloatBitWidth(), 8)) {}
 
 void MatrixReader::gather(MatrixRange range) {
-  elements.resize(llvm::divideCeil(range.rows * range.columns * matrix.partBytes, sizeof(float)));
+  int64_t partBytes = llvm::divideCeil(matrix.partBits, 8);
+  elements.resize(llvm::divideCeil(range.rows * range.columns * partBytes, sizeof(float)));
   auto *bytes = reinterpret_cast<uint8_t *>(elements.data());
   bool isBeside = matrix.axis == 1; // else parts lie below each other
   int64_t begin = isBeside ? range.column : range.row, left = isBeside ? range.columns : range.rows, done = 0;
@@ -76,8 +89,7 @@ void MatrixReader::gather(MatrixRange range) {
     int64_t count = std::min(left, extent - begin);
     MatrixRange piece = isBeside ? MatrixRange{range.row, range.rows, begin, count}
                                  : MatrixRange{begin, count, range.column, range.columns};
-    copyBlock(part, piece, matrix.partBytes, bytes + done * matrix.partBytes * (isBeside ? 1 : range.columns),
-              range.columns);
+    copyBlock(part, piece, matrix.partBits, bytes + done * partBytes * (isBeside ? 1 : range.columns), range.columns);
     begin = 0;
     done += count;
     left -= count;
@@ -132,6 +144,13 @@ void MatrixReader::quantize(const ElementStage &stage, MatrixRange range) {
   }
 }
 
+void MatrixReader::flip(uint8_t *bytes, int64_t count) {
+  // The highest bit, which the bits above it repeat where a code has 4.
+  uint8_t mask = matrix.partBits == 4 ? 0xf8 : 0x80;
+  for (int64_t i = 0; i < count; ++i)
+    bytes[i] ^= mask;
+}
+
 void MatrixReader::roundToBf16(MatrixRange range) {
   auto *to = reinterpret_cast<uint16_t *>(elements.data());
   for (int64_t i = 0; i < range.rows * range.columns; ++i) {
@@ -172,8 +191,7 @@ MatrixBlock MatrixReader::read(MatrixRange range) {
       first = reinterpret_cast<uint8_t *>(codes.data());
       break;
     case Kind::flip:
-      for (int64_t i = 0; i < whole.rows * whole.columns; ++i)
-        first[i] ^= 0x80;
+      flip(first, whole.rows * whole.columns);
       break;
     case Kind::roundToBf16:
       roundToBf16(whole);

@@ -59,15 +59,12 @@ private:
 // Streaming
 //===----------------------------------------------------------------------===//
 
-/// Dimension |dim| and those behind it of one part, from |from| on.
-static void emitPart(const ConstantPart &part, int64_t elementBytes, size_t dim, const uint8_t *from,
-                     RunBuffer &buffer) {
-  if (dim == part.dims.size()) {
-    buffer.append(from, 1, elementBytes, elementBytes);
-    return;
-  }
-  if (dim + 1 == part.dims.size()) {
-    buffer.append(from, part.dims[dim], elementBytes, part.strides[dim]);
+/// Dimension |dim| and those behind it of one part, from element |from| on.
+static void emitPart(const ConstantPart &part, int64_t elementBytes, size_t dim, int64_t from, RunBuffer &buffer) {
+  if (dim + 1 >= part.dims.size()) {
+    bool isScalar = dim == part.dims.size();
+    buffer.append(part.bytes.data() + from * elementBytes, isScalar ? 1 : part.dims[dim], elementBytes,
+                  isScalar ? elementBytes : part.strides[dim] * elementBytes);
     return;
   }
   for (int64_t i = 0; i < part.dims[dim]; ++i)
@@ -75,14 +72,13 @@ static void emitPart(const ConstantPart &part, int64_t elementBytes, size_t dim,
 }
 
 /// In row-major order: down to the axis that the parts share, the loops go round all of them.
-static void emitStrided(const ConstantAssembly &assembly, ArrayRef<const uint8_t *> from, int64_t dim,
-                        RunBuffer &buffer) {
+static void emitStrided(const ConstantAssembly &assembly, ArrayRef<int64_t> from, int64_t dim, RunBuffer &buffer) {
   if (dim == assembly.axis || assembly.parts.size() == 1) {
     for (auto [part, start] : llvm::zip(assembly.parts, from))
-      emitPart(part, assembly.partBytes, dim, start, buffer);
+      emitPart(part, assembly.partBits / 8, dim, start, buffer);
     return;
   }
-  SmallVector<const uint8_t *> next(from);
+  SmallVector<int64_t> next(from);
   for (int64_t i = 0; i < assembly.parts.front().dims[dim]; ++i) {
     emitStrided(assembly, next, dim + 1, buffer);
     for (auto [part, start] : llvm::zip(assembly.parts, next))

@@ -48,7 +48,7 @@ struct ConstantRecipe {
   void scales(WeightScales form);
   /// A matrix of signed i8 summed up along |axis|: a vector of i32.
   void sums(int64_t axis);
-  /// The bytes of u8 to those of i8 that are 128 less. What follows is as after quantize.
+  /// The bytes of u8 to those of i8 that are 128 less, or codes of u4 to those of i4 that are 8 less. What follows is as after quantize.
   void flip();
 
   /// K x N to panels of |panel| columns; the last step, as is each below.

@@ -331,6 +331,41 @@ TEST_F(ConstantQuantizationTest, FlippedBytesAre128Less) {
   EXPECT_EQ(result<int8_t>(), packed(matrix, 4));
 }
 
+/// 5 x 7 codes of a file, so that rows begin within a byte, as they are and transposed; a range of the columns.
+TEST_F(ConstantQuantizationTest, NibblesOfTheModelArePackedAnew) {
+  std::vector<uint8_t> file(18);
+  Matrix<int> codes(5, 7);
+  for (int64_t i = 0; i < 35; ++i) {
+    codes.values[i] = static_cast<int>(i * 11 % 16);
+    file[i / 2] |= codes.values[i] << (i % 2 * 4);
+  }
+  auto expectPacked = [&](const Matrix<int> &matrix, int flip) {
+    int64_t rows = (matrix.rows + 1) / 2;
+    std::vector<uint8_t> expected(rows * 16, 0x88);
+    for (int64_t k = 0; k < matrix.rows; ++k)
+      for (int64_t n = 0; n < matrix.columns; ++n) {
+        uint8_t &byte = expected[k / 2 * 16 + n], code = matrix.at(k, n) ^ flip;
+        byte = k % 2 == 0 ? (byte & 0xf0) | code : (byte & 0x0f) | code << 4;
+      }
+    EXPECT_EQ(result<uint8_t>(), expected);
+  };
+  std::string source = store("codes", file);
+  const std::string pack = "{kind = \"pack\", panel = 16 : i64, nibbles = true}";
+  // Unsigned ones lie 8 above signed ones as they are; signed ones get their highest bit flipped.
+  ASSERT_TRUE(stream(source, "tensor<5x7xui4>", "{kind = \"flip\"}, " + pack, "tensor<1x3x16xi8>")) << text;
+  expectPacked(codes, 0);
+  ASSERT_TRUE(stream(source, "tensor<5x7xi4>", kTranspose + pack, "tensor<1x4x16xi8>")) << text;
+  expectPacked(transposed(codes), 8);
+  ASSERT_TRUE(stream(source, "tensor<5x7xi4>",
+                     "{kind = \"slice\", axis = 1 : i64, begin = 2 : i64, size = 3 : i64}, " + pack,
+                     "tensor<1x3x16xi8>"))
+      << text;
+  Matrix<int> range(5, 3);
+  for (int64_t i = 0; i < 15; ++i)
+    range.values[i] = codes.at(i / 3, i % 3 + 2);
+  expectPacked(range, 8);
+}
+
 TEST_F(ConstantQuantizationTest, EmptyMatricesHaveScalesOfOne) {
   ASSERT_TRUE(
       stream("dense<> : tensor<0x3xf32>", "tensor<0x3xf32>", "{kind = \"scales\", axis = 1 : i64}", "tensor<3xf32>"))
@@ -360,7 +395,7 @@ TEST_F(ConstantQuantizationTest, StepsThatDontFitAreDiagnostics) {
   expectFault(matrix, "{kind = \"quantize\", axis = 0 : i64, block = 32 : i64, pair_safe = true}",
               "expects codes of 8 bits without blocks to be pair-safe");
   expectFault(matrix, "{kind = \"sums\", axis = 0 : i64}", "expects i8 to sum up, got 'tensor<2x3xf32>'");
-  expectFault(matrix, "{kind = \"flip\"}", "expects a matrix of i8 to flip, got 'tensor<2x3xf32>'");
+  expectFault(matrix, "{kind = \"flip\"}", "expects a matrix of i8 or i4 to flip, got 'tensor<2x3xf32>'");
   expectFault(ints, "{kind = \"flip\"}, {kind = \"slice\", axis = 0 : i64, begin = 0 : i64, size = 1 : i64}",
               "expects slices and further sources before steps that compute");
   expectFault(matrix, "{kind = \"pack\", panel = 16 : i64, group = 4 : i64}", "expects groups of four i8");
@@ -369,6 +404,8 @@ TEST_F(ConstantQuantizationTest, StepsThatDontFitAreDiagnostics) {
   const std::string nibbles = "{kind = \"quantize\", axis = 1 : i64, bits = 4 : i64}";
   expectFault(matrix, nibbles + ", {kind = \"pack\", panel = 16 : i64}", "expects codes of i4, and no others");
   expectFault(matrix, nibbles, "expects codes of i4 to be packed");
+  expectFault("tensor<2x3xi4>", kTranspose.substr(0, kTranspose.size() - 2), "expects codes of i4 to be packed");
+  expectFault("tensor<2x3xi2>", "", "expects elements of 1, 4 or a multiple of 8 bits, got 'i2'");
   const std::string product = "{kind = \"multiply\", axis = 0 : i64, source = dense<1.0> : tensor<";
   expectFault(matrix, product + "3xf32>, source_type = tensor<3xf32>}",
               "expects a matrix of f32 and a number of f32 for each index along axis 0");
