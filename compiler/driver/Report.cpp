@@ -5,6 +5,7 @@
 #include "compiler/driver/Report.h"
 
 #include "compiler/driver/NominalShape.h"
+#include "compiler/driver/QuantizationReport.h"
 #include "compiler/support/Version.h"
 #include "dialects/kernel/KernelOps.h"
 #include "dialects/nn/NnDialect.h"
@@ -146,8 +147,9 @@ static void describeInterface(rt::FuncOp entry, CompileReport &report) {
       report.constantInputs.push_back(name.str());
 }
 
-CompileReport heddle::makeReport(const CompiledModel &compiled, StringRef modelName) {
+CompileReport heddle::makeReport(const CompiledModel &compiled, StringRef modelName, QuantizationReport quantization) {
   CompileReport report;
+  report.quantization = std::move(quantization);
   report.model = modelName.str();
   report.producer = "heddle " HEDDLE_VERSION_STRING " (LLVM " LLVM_VERSION_STRING ")";
   report.nominalShape = describeNominalShape().str();
@@ -156,6 +158,7 @@ CompileReport heddle::makeReport(const CompiledModel &compiled, StringRef modelN
   ModuleOp module = *const_cast<OwningOpRef<ModuleOp> &>(compiled.module);
   report.attentions = describeAttentions(module);
   report.raised = countRaised(module);
+  report.quantization.places = describePlaces(module);
   if (!compiled.buckets.sizes.empty())
     report.buckets = compiled.buckets.str();
   for (auto entry : module.getOps<rt::FuncOp>()) {
@@ -195,8 +198,6 @@ static std::string describeConstantInputs(ArrayRef<std::string> names) {
   return text + (names.size() == 1 ? ": an input whose default" : ": inputs whose defaults") + " became constant";
 }
 
-static std::string megabytes(uint64_t bytes) { return llvm::formatv("{0:f1} MB", bytes / 1e6).str(); }
-
 std::string heddle::formatSummary(const CompileReport &report) {
   llvm::MapVector<StringRef, size_t> roots;
   llvm::StringSet<> nodes, kernels;
@@ -232,15 +233,16 @@ std::string heddle::formatSummary(const CompileReport &report) {
     os << "attention "
        << llvm::count_if(report.attentions, [](const AttentionReport &attention) { return attention.isRaised; })
        << " of " << report.attentions.size() << " raised\n";
-  os << "weights  " << megabytes(report.weightBytes);
+  os << "weights  " << formatMegabytes(report.weightBytes);
   if (report.bf16Weights)
     os << ", " << report.bf16Weights << " matrices in bf16";
   os << "\n";
+  summarizeQuantization(report, os);
   for (const auto &[target, bytes] : report.codeBytes)
     os << "code     " << target << ", " << llvm::formatv("{0:f1} KB", bytes / 1e3) << "\n";
   os << "work     " << llvm::formatv("{0:f2} GFLOP", operations / 1e9) << " (" << report.nominalShape << ")\n";
   if (report.artifactBytes)
-    os << "artifact " << megabytes(report.artifactBytes) << "\n";
+    os << "artifact " << formatMegabytes(report.artifactBytes) << "\n";
   return os.str();
 }
 
@@ -251,7 +253,7 @@ static void writePairs(llvm::json::OStream &json, StringRef key, ArrayRef<std::p
   });
 }
 
-static void writeKernel(llvm::json::OStream &json, const KernelReport &kernel) {
+static void writeKernel(llvm::json::OStream &json, const KernelReport &kernel, const QuantizationReport &quantization) {
   json.object([&] {
     json.attribute("entry", kernel.entry);
     json.attribute("name", kernel.name);
@@ -265,7 +267,7 @@ static void writeKernel(llvm::json::OStream &json, const KernelReport &kernel) {
     json.attribute("weight_bytes", kernel.weightBytes);
     json.attribute("estimated_operations", kernel.operations);
     json.attribute("estimated_bytes", kernel.bytes);
-    json.attribute("quantized", "no: compiled without --quantize");
+    json.attribute("quantized", describeQuantized(kernel.nodes, quantization));
   });
 }
 
@@ -305,19 +307,13 @@ std::string heddle::formatJson(const CompileReport &report) {
       for (const auto &[name, count] : report.raised)
         json.attribute(name, count);
     });
+    writeQuantization(json, report);
     json.attributeArray("kernels", [&] {
       for (const KernelReport &kernel : report.kernels)
-        writeKernel(json, kernel);
+        writeKernel(json, kernel, report.quantization);
     });
   });
   return stream.str() + "\n";
-}
-
-static std::string escapeHtml(StringRef text) {
-  std::string escaped;
-  llvm::raw_string_ostream os(escaped);
-  llvm::printHTMLEscaped(text, os);
-  return os.str();
 }
 
 std::string heddle::formatHtml(const CompileReport &report) {
@@ -334,7 +330,9 @@ std::string heddle::formatHtml(const CompileReport &report) {
       os << escapeHtml(key) << " " << escapeHtml(value) << "; ";
     os << "</li>\n";
   }
-  os << "</ul>\n<table>\n<tr><th>entry<th>kernel<th>nodes<th>fusion<th>tiles<th>weights, "
+  os << "</ul>\n";
+  writeQuantizationHtml(os, report);
+  os << "<table>\n<tr><th>entry<th>kernel<th>nodes<th>fusion<th>tiles<th>weights, "
         "bytes<th>operations<th>bytes</tr>\n";
   for (const KernelReport &kernel : report.kernels) {
     os << "<tr><td>" << kernel.entry << "<td>" << escapeHtml(kernel.name) << "<td>"

@@ -5,6 +5,7 @@
 #ifndef HEDDLE_COMPILER_DRIVER_REPORT_H
 #define HEDDLE_COMPILER_DRIVER_REPORT_H
 
+#include "compiler/measure/MeasureLoss.h"
 #include "compiler/pipelines/CompileModel.h"
 
 #include <string>
@@ -30,6 +31,21 @@ struct AttentionReport {
   std::vector<std::pair<std::string, std::string>> facts;
 };
 
+/// One place of weights: what it became, or why it stayed float.
+struct PlaceReport {
+  std::string kind; ///< "product", "table", "convolution"
+  std::vector<std::string> nodes;
+  std::string reason; ///< empty where it is quantised
+};
+
+/// What became of the weights, and what that costs.
+struct QuantizationReport {
+  std::string scheme; ///< empty: nothing was to be quantised
+  std::vector<PlaceReport> places;
+  std::optional<QuantizationLoss> loss;
+  std::string notMeasured; ///< why there is no loss
+};
+
 /// The whole report.
 struct CompileReport {
   std::string model, producer, nominalShape;
@@ -41,12 +57,14 @@ struct CompileReport {
   std::vector<KernelReport> kernels; ///< one a dispatch, in order, those of the general entry point first
   std::string buckets;               ///< "sequence=32,64": sizes with entry points of their own; "" for none
   std::vector<std::pair<std::string, uint64_t>> codeBytes; ///< per target
-  int64_t weightBytes = 0, bf16Weights = 0;                ///< the second: matrices stored as bf16
+  QuantizationReport quantization;
+  int64_t weightBytes = 0, bf16Weights = 0; ///< the second: matrices stored as bf16
   uint64_t artifactBytes = 0;
 };
 
-/// Gathers the report of what was compiled. |modelName| is the file's name without its folder.
-CompileReport makeReport(const CompiledModel &compiled, llvm::StringRef modelName);
+/// Gathers the report of what was compiled. |modelName| is the file's name without its folder; |quantization| has what
+/// was measured, the rest is filled in.
+CompileReport makeReport(const CompiledModel &compiled, llvm::StringRef modelName, QuantizationReport quantization);
 
 /// At most ten lines for a terminal.
 std::string formatSummary(const CompileReport &report);

@@ -5,8 +5,10 @@
 #include "compiler/driver/heddle_compiler.h"
 
 #include "compiler/driver/Report.h"
+#include "compiler/measure/MeasureLoss.h"
 #include "compiler/measure/Verify.h"
 #include "compiler/pipelines/CompileModel.h"
+#include "compiler/pipelines/CompileOptions.h"
 #include "compiler/pipelines/Registration.h"
 #include "compiler/support/OutputFile.h"
 #include "compiler/targets/TargetRegistry.h"
@@ -89,6 +91,57 @@ static LogicalResult writeReport(StringRef path, const CompileReport &report, Er
   return success();
 }
 
+/// Calibration data as the command hands them out.
+static std::function<FailureOr<bool>(size_t, CalibrationSample &)>
+makeSampleSource(const heddle_compile_options_t &request) {
+  if (!request.samples)
+    return nullptr;
+  return [&request](size_t index, CalibrationSample &sample) -> FailureOr<bool> {
+    heddle_compiler_sample_t given = {};
+    int result = request.samples(request.samples_user, index, &given);
+    if (result < 0)
+      return failure();
+    sample.name = given.name ? given.name : "";
+    for (size_t i = 0; i < given.tensor_count; ++i) {
+      const heddle_compiler_tensor_t &tensor = given.tensors[i];
+      sample.inputs.push_back({tensor.name, tensor.type, {tensor.dims, tensor.dims + tensor.rank}, tensor.data});
+    }
+    return result > 0;
+  };
+}
+
+/// Measures what quantisation costs, where it is asked for. A search adds what must stay float to |options|.
+static LogicalResult measure(const heddle_compile_options_t &request, CompileOptions &options, MLIRContext &context,
+                             QuantizationReport &report, ErrorList &errors) {
+  report.scheme = options.quantization.scheme;
+  bool writesArtifact = !options.stopAfter || *options.stopAfter == Phase::Artifact;
+  bool isSearch = request.max_loss > 0;
+  if (report.scheme.empty() || (!isSearch && (request.no_measure || !writesArtifact))) {
+    report.notMeasured = "not asked for";
+    return success();
+  }
+  if (request.progress)
+    request.progress(request.progress_user, "measuring what quantisation costs", 0, 0);
+  LossOptions lossOptions{options, std::nullopt, makeSampleSource(request)};
+  if (isSearch)
+    lossOptions.maxLoss = request.max_loss;
+  QuantizationLoss loss;
+  ErrorList lossErrors;
+  if (failed(measureLoss(lossOptions, context, loss, lossErrors))) {
+    // Not everything runs on generated inputs; whoever gave data or a bound must hear of it.
+    if (isSearch || request.samples) {
+      for (const Error &error : lossErrors.getErrors())
+        (void)errors.add(error);
+      return failure();
+    }
+    report.notMeasured = lossErrors.empty() ? "no inputs could be made" : lossErrors.getErrors().front().message;
+    return success();
+  }
+  llvm::append_range(options.quantization.exclude, loss.exclude);
+  report.loss = std::move(loss);
+  return success();
+}
+
 static LogicalResult compile(const heddle_compile_options_t &request, std::string &summary, ErrorList &errors) {
   CompileOptions options;
   if (failed(readOptions(request, options, errors)))
@@ -104,11 +157,15 @@ static LogicalResult compile(const heddle_compile_options_t &request, std::strin
   }
   std::unique_ptr<MLIRContext> context = makeContext(options.threads);
   CompiledModel compiled;
+  QuantizationReport quantization;
+  if (failed(checkOptions(options, targets, errors)) ||
+      failed(measure(request, options, *context, quantization, errors)))
+    return failure();
   if (failed(compileModel(options, *context, compiled, errors)))
     return failure();
   if (options.stopAfter && *options.stopAfter != Phase::Artifact && !request.report_path)
     return success();
-  CompileReport report = makeReport(compiled, llvm::sys::path::filename(options.modelPath));
+  CompileReport report = makeReport(compiled, llvm::sys::path::filename(options.modelPath), std::move(quantization));
   summary = formatSummary(report);
   return request.report_path ? writeReport(request.report_path, report, errors) : success();
 }

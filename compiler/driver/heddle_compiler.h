@@ -26,6 +26,27 @@ extern "C" {
 /// was chosen ("target cpu:znver3 (avx2, fma), 2 threads").
 typedef void (*heddle_compiler_progress_fn_t)(void *user, const char *phase, size_t done, size_t total);
 
+/// One named tensor in host memory, row-major and contiguous; |type| is an ElementType of artifact.fbs.
+typedef struct heddle_compiler_tensor_t {
+  const char *name;
+  int type;
+  size_t rank;
+  const long long *dims;
+  const void *data;
+} heddle_compiler_tensor_t;
+
+/// One run's inputs; |name| says in messages where they are from ("ids.jsonl, line 3").
+typedef struct heddle_compiler_sample_t {
+  const char *name;
+  const heddle_compiler_tensor_t *tensors;
+  size_t tensor_count;
+} heddle_compiler_sample_t;
+
+/// Hands out sample |index| of calibration data, from 0 on and perhaps anew from 0. Returns 1 with |out_sample|, whose
+/// contents live until the next call, 0 where there is no more, and -1 where it can't be read: then compilation fails
+/// without an error of its own, since the callback knows why.
+typedef int (*heddle_compiler_sample_fn_t)(void *user, size_t index, heddle_compiler_sample_t *out_sample);
+
 /// What `heddle compile` asks for. Strings stay the caller's. Zero-initialise; null or 0 means the default.
 typedef struct heddle_compile_options_t {
   const char *model_path;
@@ -39,6 +60,10 @@ typedef struct heddle_compile_options_t {
   const char *embedding;       ///< tables of quantised models: "int8" (null) or "f32"
   const char *const *excludes; ///< globs on names of nodes that stay float
   size_t exclude_count;
+  int no_measure;                      ///< not 0: what quantisation costs isn't measured
+  double max_loss;                     ///< bound of the relative error, by which places stay float; 0: none
+  heddle_compiler_sample_fn_t samples; ///< calibration data; null: generated inputs
+  void *samples_user;
   int no_pair_safe;           ///< not 0: plain scales even for targets without VNNI
   const char *compile_to;     ///< phase to stop after; its IR is written to |output_path| ("-": standard output)
   const char *dump_phases_to; ///< folder for the IR after each phase
@@ -48,15 +73,6 @@ typedef struct heddle_compile_options_t {
   heddle_compiler_progress_fn_t progress;
   void *progress_user;
 } heddle_compile_options_t;
-
-/// One named tensor in host memory, row-major and contiguous; |type| is an ElementType of artifact.fbs.
-typedef struct heddle_compiler_tensor_t {
-  const char *name;
-  int type;
-  size_t rank;
-  const long long *dims;
-  const void *data;
-} heddle_compiler_tensor_t;
 
 /// What `heddle verify` asks for.
 typedef struct heddle_verify_options_t {

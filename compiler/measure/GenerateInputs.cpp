@@ -15,8 +15,6 @@
 using namespace mlir;
 using namespace heddle;
 
-static constexpr int64_t kBatch = 2, kLength = 16;
-
 /// The smallest extent of a table that |value| indexes, through casts; 0 if it indexes none.
 static int64_t findIndexLimit(Value value) {
   int64_t limit = 0;
@@ -35,7 +33,8 @@ static int64_t findIndexLimit(Value value) {
 }
 
 /// Sizes of an argument; equal symbols get equal sizes.
-static reference::Dims chooseDims(func::FuncOp function, unsigned argument, llvm::StringMap<int64_t> &symbols) {
+static reference::Dims chooseDims(func::FuncOp function, unsigned argument, llvm::StringMap<int64_t> &symbols,
+                                  GeneratedSizes sizes) {
   auto type = cast<RankedTensorType>(function.getArgumentTypes()[argument]);
   auto names = function.getArgAttrOfType<ArrayAttr>(argument, nn::NnDialect::getDimsAttrName());
   reference::Dims dims;
@@ -45,7 +44,7 @@ static reference::Dims chooseDims(func::FuncOp function, unsigned argument, llvm
       dims.push_back(extent);
       continue;
     }
-    int64_t size = isFirst ? kBatch : kLength;
+    int64_t size = isFirst ? sizes.batch : sizes.length;
     isFirst = false;
     auto symbol = names && i < names.size() ? dyn_cast<StringAttr>(names[i]) : StringAttr();
     dims.push_back(symbol ? symbols.try_emplace(symbol.getValue(), size).first->second : size);
@@ -88,7 +87,8 @@ static FailureOr<reference::HostTensor> readDefault(func::FuncOp function, Dicti
   return std::move(*tensor);
 }
 
-FailureOr<std::vector<reference::HostTensor>> heddle::generateInputs(func::FuncOp function, std::string &description) {
+FailureOr<std::vector<reference::HostTensor>> heddle::generateInputs(func::FuncOp function, std::string &description,
+                                                                     GeneratedSizes sizes) {
   std::mt19937_64 random(20240229);
   llvm::StringMap<int64_t> symbols;
   std::vector<reference::HostTensor> inputs;
@@ -108,7 +108,7 @@ FailureOr<std::vector<reference::HostTensor>> heddle::generateInputs(func::FuncO
       inputs.push_back(std::move(*tensor));
       continue;
     }
-    reference::Dims dims = chooseDims(function, number, symbols);
+    reference::Dims dims = chooseDims(function, number, symbols, sizes);
     int64_t count = 1;
     for (int64_t dim : dims)
       count *= dim;

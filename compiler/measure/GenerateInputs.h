@@ -13,11 +13,16 @@
 
 namespace heddle {
 
-/// One tensor per argument of |function|: its default where it has one, else from a fixed seed: the first dynamic
-/// dimension is 2, others 16. |description| says what was made, for the user. A default that can't be read is a
-/// diagnostic at |function|.
+/// Extents of dynamic dimensions.
+struct GeneratedSizes {
+  int64_t batch = 2;   ///< of the first dynamic dimension of an input
+  int64_t length = 16; ///< of its others
+};
+
+/// One tensor per argument of |function|: its default where it has one, else from a fixed seed. |description| says what
+/// was made, for the user. A default that can't be read is a diagnostic at |function|.
 mlir::FailureOr<std::vector<reference::HostTensor>> generateInputs(mlir::func::FuncOp function,
-                                                                   std::string &description);
+                                                                   std::string &description, GeneratedSizes sizes = {});
 
 } // namespace heddle
 

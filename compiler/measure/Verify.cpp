@@ -5,6 +5,7 @@
 #include "compiler/measure/Verify.h"
 
 #include "compiler/measure/GenerateInputs.h"
+#include "compiler/measure/RuntimeSession.h"
 #include "compiler/pipelines/CompileModel.h"
 #include "compiler/reference/Evaluator.h"
 #include "dialects/nn/NnDialect.h"
@@ -25,69 +26,16 @@ using namespace heddle;
 using reference::HostTensor;
 
 //===----------------------------------------------------------------------===//
-// Conversions
+// Differences
 //===----------------------------------------------------------------------===//
 
-static Type toType(MLIRContext *context, int elementType) {
-  Builder b(context);
-  auto unsignedType = [&](unsigned width) { return IntegerType::get(context, width, IntegerType::Unsigned); };
-  switch (elementType) {
-  case HEDDLE_ELEMENT_F32:
-    return b.getF32Type();
-  case HEDDLE_ELEMENT_F64:
-    return b.getF64Type();
-  case HEDDLE_ELEMENT_F16:
-    return b.getF16Type();
-  case HEDDLE_ELEMENT_BF16:
-    return b.getBF16Type();
-  case HEDDLE_ELEMENT_I8:
-    return b.getIntegerType(8);
-  case HEDDLE_ELEMENT_I16:
-    return b.getIntegerType(16);
-  case HEDDLE_ELEMENT_I32:
-    return b.getIntegerType(32);
-  case HEDDLE_ELEMENT_U8:
-    return unsignedType(8);
-  case HEDDLE_ELEMENT_U16:
-    return unsignedType(16);
-  case HEDDLE_ELEMENT_U32:
-    return unsignedType(32);
-  case HEDDLE_ELEMENT_U64:
-    return unsignedType(64);
-  case HEDDLE_ELEMENT_BOOL:
-    return b.getI1Type();
-  default:
-    return b.getI64Type();
-  }
-}
-
-static heddle_element_type_t fromType(MLIRContext *context, Type type) {
-  for (int i = HEDDLE_ELEMENT_F32; i <= HEDDLE_ELEMENT_BOOL; ++i)
-    if (toType(context, i) == type)
-      return static_cast<heddle_element_type_t>(i);
-  return HEDDLE_ELEMENT_I64;
-}
-
 namespace {
-struct StatusRelease {
-  void operator()(heddle_status_t status) const { heddle_status_release(status); }
-};
-struct TensorRelease {
-  void operator()(heddle_tensor_t *tensor) const { heddle_tensor_release(tensor); }
-};
-using TensorPtr = std::unique_ptr<heddle_tensor_t, TensorRelease>;
-
 /// How far a result is from the reference.
 struct Difference {
   double relative = 0; ///< max|a-b| / max|b|
   bool comparable = true;
 };
 } // namespace
-
-static LogicalResult fail(ErrorList &errors, ErrorCode code, heddle_status_t status) {
-  std::unique_ptr<std::remove_pointer_t<heddle_status_t>, StatusRelease> owner(status);
-  return errors.add({code, heddle_status_message(status), heddle_status_context(status), heddle_status_help(status)});
-}
 
 /// |expected| with its dimensions in the order in which the kernel stored them.
 static std::vector<double> permuted(const HostTensor &expected, const heddle_result_info_t &info) {
@@ -148,18 +96,12 @@ class Verifier {
 public:
   Verifier(const VerifyOptions &options, MLIRContext &context, ErrorList &errors)
       : options(options), context(context), errors(errors), os(text) {}
-  ~Verifier() {
-    heddle_session_release(session);
-    heddle_program_release(program);
-    heddle_thread_pool_release(pool);
-  }
 
   LogicalResult run();
   std::string takeSummary() { return os.str(); }
 
 private:
   LogicalResult importModel();
-  LogicalResult load();
   LogicalResult gatherInputs();
   LogicalResult evaluateReference();
   LogicalResult runArtifact();
@@ -172,9 +114,7 @@ private:
   ErrorList &errors;
   OwningOpRef<ModuleOp> module;
   func::FuncOp function;
-  heddle_thread_pool_t *pool = nullptr;
-  heddle_program_t *program = nullptr;
-  heddle_session_t *session = nullptr;
+  RuntimeSession session;
   std::vector<HostTensor> inputs;
   /// A tensor of the model, and the least magnitude to measure its differences against.
   struct Expected {
@@ -197,18 +137,6 @@ LogicalResult Verifier::importModel() {
   if (!module)
     return failure();
   function = module->lookupSymbol<func::FuncOp>("main");
-  return success();
-}
-
-LogicalResult Verifier::load() {
-  if (heddle_status_t status = heddle_thread_pool_create(options.threads, &pool))
-    return fail(errors, ErrorCode::H0902, status);
-  heddle_program_options_t programOptions = {};
-  programOptions.thread_pool = pool;
-  if (heddle_status_t status = heddle_program_load(options.artifactPath.c_str(), &programOptions, &program))
-    return fail(errors, ErrorCode::H0519, status);
-  if (heddle_status_t status = heddle_session_create(program, &session))
-    return fail(errors, ErrorCode::H0902, status);
   return success();
 }
 
@@ -334,38 +262,32 @@ void Verifier::compareOutput(size_t i) {
   Difference difference = actual && sameShape ? compare(*actual, values) : Difference{INFINITY, false};
   if (!actual)
     llvm::consumeError(actual.takeError());
-  line(heddle_program_info(program)->entries[0].outputs[i].name, difference, "output");
+  line(session.getEntry().outputs[i].name, difference, "output");
 }
 
 LogicalResult Verifier::runArtifact() {
-  std::vector<std::vector<char>> storage;
   std::vector<TensorPtr> tensors;
   std::vector<const heddle_tensor_t *> pointers;
   for (const HostTensor &input : inputs) {
-    storage.push_back(input.toBytes());
-    heddle_tensor_t *tensor = nullptr;
-    if (heddle_status_t status = heddle_tensor_create(fromType(&context, input.getElementType()), input.getRank(),
-                                                      input.getDims().data(), &tensor))
-      return fail(errors, ErrorCode::H0902, status);
-    std::copy(storage.back().begin(), storage.back().end(), static_cast<char *>(heddle_tensor_data(tensor)));
-    tensors.emplace_back(tensor);
-    pointers.push_back(tensor);
+    tensors.push_back(makeTensor(input, errors));
+    if (!tensors.back())
+      return failure();
+    pointers.push_back(tensors.back().get());
   }
   auto observer = [](void *user, const heddle_dispatch_info_t *dispatch) {
     static_cast<Verifier *>(user)->observe(*dispatch);
   };
-  heddle_session_set_observer(session, observer, this);
-  std::vector<heddle_tensor_t *> results(referenceOutputs.size(), nullptr);
-  if (heddle_status_t status =
-          heddle_session_run(session, nullptr, pointers.data(), pointers.size(), results.data(), results.size()))
-    return fail(errors, ErrorCode::H0111, status);
-  for (heddle_tensor_t *result : results)
-    outputs.emplace_back(result);
+  heddle_session_set_observer(session.get(), observer, this);
+  FailureOr<std::vector<TensorPtr>> results = session.run(pointers, errors);
+  if (failed(results))
+    return failure();
+  outputs = std::move(*results);
   return success();
 }
 
 LogicalResult Verifier::run() {
-  if (failed(importModel()) || failed(load()) || failed(gatherInputs()) || failed(evaluateReference()))
+  if (failed(importModel()) || failed(session.load(options.artifactPath, options.threads, errors)) ||
+      failed(gatherInputs()) || failed(evaluateReference()))
     return failure();
   os << "        max|a-b|/max|b|\n";
   if (failed(runArtifact()))

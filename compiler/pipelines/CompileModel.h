@@ -32,6 +32,7 @@ struct QuantizationOptions {
   std::string scheme;               ///< w8a8, w8a32 or w4a32; empty: none
   std::string embedding = "int8";   ///< tables: int8 or f32
   bool allowsPairSafe = true;       ///< weights of w8a8 are pair-safe where a target lacks VNNI; else never
+  std::optional<bool> pairSafe;     ///< decided for other targets than those that are compiled for
   std::vector<std::string> exclude; ///< globs on nodes' names: what stays float
   bool compares = false;            ///< both forms side by side, for measurements (nn-quantize-weights says how)
 };

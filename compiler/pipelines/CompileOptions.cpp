@@ -67,6 +67,8 @@ bool heddle::needsPairSafeWeights(const QuantizationOptions &options, ArrayRef<C
     return llvm::is_contained(features, "avx2") && !llvm::is_contained(features, "avx512vnni") &&
            !llvm::is_contained(features, "avxvnni");
   };
+  if (options.pairSafe)
+    return *options.pairSafe;
   return options.scheme == "w8a8" && options.allowsPairSafe && llvm::any_of(targets, addsInPairs);
 }
 

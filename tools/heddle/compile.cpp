@@ -4,6 +4,7 @@
 
 #include "tools/heddle/command.h"
 #include "tools/heddle/compiler_library.h"
+#include "tools/heddle/text.h"
 
 #include <cstdio>
 
@@ -27,6 +28,9 @@ public:
                  "store weights as 8 or 4 bits; w8a8 multiplies integers too; default: float weights");
     options.text("--embedding", embedding, "int8|f32", "embedding tables of a quantised model; default: int8");
     options.list("--exclude", excludes, "GLOB", "nodes that stay float, as in '*/layer.0/*'; may be repeated");
+    options.number("--max-loss", maxLoss, "X",
+                   "leave nodes float until max|difference| / max|float| is at most X, as in 0.01");
+    options.flag("--no-measure", noMeasure, "don't measure what quantisation costs");
     options.flag("--no-pair-safe", noPairSafe, "w8a8 without the coarser weights that AVX2 multiplies fastest");
     options.flag("--no-fusion", noFusion, "leave the model's operators as they are written, for comparison");
     options.text("--compile-to", phase, "PHASE", "stop after import, fusion, quantization, outlining, tiling ...");
@@ -53,6 +57,8 @@ public:
     request.embedding = orNull(embedding);
     request.excludes = excludePointers.data();
     request.exclude_count = excludePointers.size();
+    request.max_loss = getMaxLoss();
+    request.no_measure = noMeasure;
     request.no_pair_safe = noPairSafe;
     request.compile_to = orNull(phase);
     request.dump_phases_to = orNull(dumpFolder);
@@ -64,6 +70,18 @@ public:
   }
 
 private:
+  /// 0 where none was given.
+  double getMaxLoss() const {
+    if (maxLoss == kNone)
+      return 0;
+    if (!(maxLoss > 0))
+      fail(Exit::Usage, "H0132", "--max-loss expects a number above 0, got " + formatNumber(maxLoss, 3));
+    if (quantize.empty())
+      fail(Exit::Usage, "H0132", "--max-loss bounds what quantisation costs, but nothing is to be quantised", {},
+           "add --quantize w8a8, or leave --max-loss out");
+    return maxLoss;
+  }
+
   static std::vector<const char *> toPointers(const std::vector<std::string> &texts) {
     std::vector<const char *> pointers;
     for (const std::string &text : texts)
@@ -73,8 +91,10 @@ private:
 
   std::string model, output, targets, bucket, precision, quantize, embedding, phase, dumpFolder, report;
   std::vector<std::string> shapes, excludes;
+  static constexpr double kNone = -1;
+  double maxLoss = kNone;
   unsigned threads = 0;
-  bool noPairSafe = false, noFusion = false;
+  bool noMeasure = false, noPairSafe = false, noFusion = false;
 };
 
 } // namespace

@@ -50,7 +50,7 @@ static SmallVector<StringRef> findNearest(StringRef text, ArrayRef<StringRef> ca
     bool isPart = !plain.empty() && name.contains_insensitive(plain);
     ranked.emplace_back(isPart ? 0 : StringRef(plain).edit_distance_insensitive(name), name);
   }
-  llvm::stable_sort(ranked, llvm::less_first());
+  llvm::sort(ranked);
   SmallVector<StringRef> nearest;
   for (auto &[distance, name] : ArrayRef(ranked).take_front(kShown))
     nearest.push_back(name);

@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// One artifact serves all measurements: an input of it says for each place which form counts, so that the float model,
+// the quantised one and all between them are runs of the same code.
+
+#include "compiler/measure/MeasureLoss.h"
+
+#include "compiler/measure/GenerateInputs.h"
+#include "compiler/measure/LossStatistics.h"
+#include "compiler/measure/RuntimeSession.h"
+#include "compiler/pipelines/CompileOptions.h"
+#include "compiler/pipelines/SpecializeShapes.h"
+#include "dialects/nn/NnDialect.h"
+#include "dialects/rt/RtDialect.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FileUtilities.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace heddle;
+
+/// Enough rows that a channel's range is seen; few enough that a BERT-base is measured in seconds.
+static constexpr GeneratedSizes kMeasuredSizes = {4, 32};
+/// A search runs the model about log2(places) times and then at most this often; each time over so many samples.
+static constexpr size_t kMaxRestoring = 24, kMaxSearchSamples = 32;
+
+namespace {
+class LossMeasurement {
+public:
+  LossMeasurement(const LossOptions &options, MLIRContext &context, QuantizationLoss &loss, ErrorList &errors)
+      : options(options), context(context), loss(loss), errors(errors) {}
+
+  LogicalResult run();
+
+private:
+  LogicalResult compile();
+  LogicalResult gatherInputs();
+  FailureOr<bool> fetchSample(size_t index);
+  LogicalResult measure(ArrayRef<char> selection, size_t maxSamples, LossStatistics &statistics);
+  LogicalResult search(const LossStatistics &all);
+  LogicalResult keepsBound(ArrayRef<char> selection, bool &keeps);
+  LogicalResult restore(ArrayRef<size_t> order);
+  FailureOr<std::vector<TensorPtr>> runSelected(ArrayRef<char> selection);
+  void describe(const LossStatistics &statistics);
+
+  const LossOptions &options;
+  MLIRContext &context;
+  QuantizationLoss &loss;
+  ErrorList &errors;
+  RuntimeSession session;
+  std::vector<TensorPtr> generated;
+  CalibrationSample sample;
+  std::vector<TensorPtr> wrapped;
+  std::vector<const heddle_tensor_t *> inputs; ///< of the next run, without the selection
+  std::vector<char> selection;                 ///< the result: 1 for a place that is quantised
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Preparation
+//===----------------------------------------------------------------------===//
+
+/// True if |constant| exists for quantised forms alone.
+static bool isOfCodes(rt::ConstantOp constant) {
+  return llvm::any_of(constant.getRecipe().getAsRange<DictionaryAttr>(), [](DictionaryAttr step) {
+    StringRef kind = step.getAs<StringAttr>("kind").getValue();
+    return kind == "quantize" || kind == "scales";
+  });
+}
+
+static int64_t countFloatWeightBytes(ModuleOp module) {
+  int64_t bytes = 0;
+  for (auto constant : module.getOps<rt::ConstantOp>()) {
+    auto type = cast<RankedTensorType>(constant.getType());
+    if (!isOfCodes(constant))
+      bytes += type.getNumElements() * llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+  }
+  return bytes;
+}
+
+static std::vector<PlaceLoss> findPlaces(ModuleOp module) {
+  std::vector<PlaceLoss> places;
+  auto entries = module->getAttrOfType<ArrayAttr>(nn::NnDialect::getQuantizationAttrName());
+  for (auto entry : entries.getAsRange<DictionaryAttr>()) {
+    if (entry.contains("reason"))
+      continue;
+    PlaceLoss place;
+    place.kind = entry.getAs<StringAttr>("kind").str();
+    for (StringRef node : entry.getAs<ArrayAttr>("nodes").getAsValueRange<StringAttr>())
+      place.nodes.push_back(node.str());
+    places.push_back(std::move(place));
+  }
+  return places;
+}
+
+LogicalResult LossMeasurement::compile() {
+  SmallString<128> path;
+  if (std::error_code error = llvm::sys::fs::createTemporaryFile("heddle-loss", "heddle", path))
+    return errors.add({ErrorCode::H0519, "can't write a temporary file: " + error.message(), "",
+                       "the loss is measured with one; --no-measure does without"});
+  llvm::FileRemover remover(path);
+  CompileOptions both = options.compile;
+  both.outputPath = path.str().str();
+  both.targets = {"cpu"};
+  both.bucket.clear();
+  both.dumpFolder.clear();
+  both.stopAfter.reset();
+  both.progress = nullptr;
+  both.quantization.compares = true;
+  std::vector<CompiledTarget> targets;
+  if (failed(parseTargets(options.compile.targets, targets, errors)))
+    return failure();
+  both.quantization.pairSafe = needsPairSafeWeights(options.compile.quantization, targets);
+  CompiledModel compiled;
+  if (failed(compileModel(both, context, compiled, errors)))
+    return failure();
+  loss.places = findPlaces(*compiled.module);
+  loss.floatWeightBytes = countFloatWeightBytes(*compiled.module);
+  selection.assign(loss.places.size(), 1);
+  // Mapped files outlive their names.
+  return session.load(path, options.compile.threads, errors);
+}
+
+LogicalResult LossMeasurement::gatherInputs() {
+  if (options.samples) {
+    loss.inputs = "calibration data";
+    return success();
+  }
+  OwningOpRef<ModuleOp> module = importModel(options.compile.modelPath, context, errors);
+  if (!module || failed(specializeShapes(*module, options.compile.shapes, errors)))
+    return failure();
+  auto function = module->lookupSymbol<func::FuncOp>("main");
+  FailureOr<std::vector<reference::HostTensor>> tensors = generateInputs(function, loss.inputs, kMeasuredSizes);
+  if (failed(tensors))
+    return failure();
+  for (const reference::HostTensor &tensor : *tensors) {
+    generated.push_back(makeTensor(tensor, errors));
+    if (!generated.back())
+      return failure();
+    inputs.push_back(generated.back().get());
+  }
+  return success();
+}
+
+/// Makes |inputs| those of sample |index|; false where there is none.
+FailureOr<bool> LossMeasurement::fetchSample(size_t index) {
+  if (!options.samples)
+    return index == 0;
+  sample = {};
+  FailureOr<bool> exists = options.samples(index, sample);
+  if (failed(exists) || !*exists)
+    return exists;
+  const heddle_entry_info_t &entry = session.getEntry();
+  std::vector<StringRef> names;
+  for (size_t i = 0; i + 1 < entry.input_count; ++i)
+    names.push_back(entry.inputs[i].name);
+  inputs.assign(names.size(), nullptr);
+  wrapped.clear();
+  for (const VerifyInput &input : sample.inputs) {
+    auto it = llvm::find(names, input.name);
+    if (it == names.end())
+      return errors.add({ErrorCode::H0111, "the model has no input '" + input.name + "'", "in " + sample.name,
+                         "inputs are " + llvm::join(names, ", ")});
+    heddle_tensor_t *tensor = nullptr;
+    int64_t count = 1;
+    for (int64_t dim : input.dims)
+      count *= dim;
+    auto type = static_cast<heddle_element_type_t>(input.type);
+    size_t bytes = reference::HostTensor::getByteSize(toType(&context, input.type), count);
+    if (heddle_status_t status = heddle_tensor_wrap(type, input.dims.size(), input.dims.data(),
+                                                    const_cast<void *>(input.data), bytes, nullptr, nullptr, &tensor))
+      return addStatus(errors, ErrorCode::H0111, status);
+    wrapped.emplace_back(tensor);
+    inputs[it - names.begin()] = tensor;
+  }
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Runs
+//===----------------------------------------------------------------------===//
+
+FailureOr<std::vector<TensorPtr>> LossMeasurement::runSelected(ArrayRef<char> selection) {
+  int64_t count = selection.size();
+  heddle_tensor_t *tensor = nullptr;
+  if (heddle_status_t status = heddle_tensor_create(HEDDLE_ELEMENT_BOOL, 1, &count, &tensor))
+    return addStatus(errors, ErrorCode::H0902, status);
+  TensorPtr owner(tensor);
+  llvm::copy(selection, static_cast<char *>(heddle_tensor_data(tensor)));
+  std::vector<const heddle_tensor_t *> all = inputs;
+  all.push_back(tensor);
+  size_t before = errors.getErrors().size();
+  FailureOr<std::vector<TensorPtr>> outputs = session.run(all, errors);
+  if (failed(outputs) && errors.getErrors().size() > before && !sample.name.empty())
+    (void)errors.add({ErrorCode::H0111, "the model refuses a sample", "in " + sample.name, ""});
+  return outputs;
+}
+
+/// Compares what |selection| gives with the float model, over at most |maxSamples| samples.
+LogicalResult LossMeasurement::measure(ArrayRef<char> selection, size_t maxSamples, LossStatistics &statistics) {
+  std::vector<char> none(selection.size(), 0);
+  for (size_t index = 0; index < maxSamples; ++index) {
+    FailureOr<bool> exists = fetchSample(index);
+    if (failed(exists))
+      return failure();
+    if (!*exists)
+      break;
+    FailureOr<std::vector<TensorPtr>> plain = runSelected(none);
+    if (failed(plain))
+      return failure();
+    FailureOr<std::vector<TensorPtr>> chosen = runSelected(selection);
+    if (failed(chosen))
+      return failure();
+    statistics.add(*plain, *chosen);
+  }
+  if (statistics.getSampleCount() != 0)
+    return success();
+  return errors.add({ErrorCode::H0111, "there is no sample to calibrate with", "", "give files that hold some"});
+}
+
+//===----------------------------------------------------------------------===//
+// The search
+//===----------------------------------------------------------------------===//
+
+LogicalResult LossMeasurement::keepsBound(ArrayRef<char> selection, bool &keeps) {
+  LossStatistics statistics(session.getEntry(), selection.size());
+  if (failed(measure(selection, kMaxSearchSamples, statistics)))
+    return failure();
+  keeps = statistics.getRelativeError() <= *options.maxLoss;
+  return success();
+}
+
+/// Finds a choice that keeps within the bound: by bisection how many of the noisiest places must stay float, then which
+/// of these needn't.
+LogicalResult LossMeasurement::search(const LossStatistics &all) {
+  std::vector<size_t> order;
+  for (size_t i = 0; i < selection.size(); ++i)
+    if (!loss.places[i].nodes.empty()) // what has no name can't be excluded by one
+      order.push_back(i);
+  llvm::sort(order, [&](size_t a, size_t b) { return std::pair(all.getSqnr(a), a) < std::pair(all.getSqnr(b), b); });
+  auto without = [&](size_t count) {
+    std::vector<char> chosen(selection.size(), 1);
+    for (size_t place : ArrayRef(order).take_front(count))
+      chosen[place] = 0;
+    return chosen;
+  };
+  // All places float have no loss; how many of them do is what is looked for.
+  size_t low = 0, high = order.size();
+  while (high - low > 1) {
+    size_t middle = low + (high - low) / 2;
+    bool keeps = false;
+    if (failed(keepsBound(without(middle), keeps)))
+      return failure();
+    (keeps ? high : low) = middle;
+  }
+  selection = without(high);
+  return restore(ArrayRef(order).take_front(high));
+}
+
+/// Quantises again those of |order|, the least noisy first, that the bound leaves room for.
+LogicalResult LossMeasurement::restore(ArrayRef<size_t> order) {
+  // The noisiest of them broke the bound when it was the last that was quantised.
+  for (size_t place : llvm::reverse(order.drop_back(order.empty() ? 0 : 1).take_back(kMaxRestoring))) {
+    selection[place] = 1;
+    bool keeps = false;
+    if (failed(keepsBound(selection, keeps)))
+      return failure();
+    if (!keeps)
+      selection[place] = 0;
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// The result
+//===----------------------------------------------------------------------===//
+
+void LossMeasurement::describe(const LossStatistics &statistics) {
+  loss.outputs = statistics.getOutputs();
+  for (auto [i, place] : llvm::enumerate(loss.places)) {
+    place.isQuantized = selection[i];
+    place.sqnr = statistics.getSqnr(i);
+    std::tie(place.outlier, place.outlierRatio) = statistics.getOutlier(i);
+    if (!place.isQuantized)
+      loss.exclude.push_back(place.nodes.front());
+  }
+}
+
+LogicalResult LossMeasurement::run() {
+  if (failed(compile()) || failed(gatherInputs()))
+    return failure();
+  constexpr size_t kAll = std::numeric_limits<size_t>::max();
+  LossStatistics statistics(session.getEntry(), selection.size());
+  if (failed(measure(selection, kAll, statistics)))
+    return failure();
+  if (options.maxLoss && statistics.getRelativeError() > *options.maxLoss) {
+    double all = statistics.getRelativeError();
+    if (failed(search(statistics)))
+      return failure();
+    if (llvm::none_of(selection, [](char isQuantized) { return isQuantized; }))
+      return errors.add(
+          {ErrorCode::H0111,
+           llvm::formatv("--max-loss {0} leaves nothing to quantise: all of it costs {1:f4}", *options.maxLoss, all)
+               .str(),
+           "", "allow for more, or leave --quantize out"});
+    statistics = LossStatistics(session.getEntry(), selection.size());
+    if (failed(measure(selection, kAll, statistics)))
+      return failure();
+  }
+  describe(statistics);
+  return success();
+}
+
+LogicalResult heddle::measureLoss(const LossOptions &options, MLIRContext &context, QuantizationLoss &loss,
+                                  ErrorList &errors) {
+  return LossMeasurement(options, context, loss, errors).run();
+}
+
+double QuantizationLoss::getRelativeError() const {
+  double largest = 0;
+  for (const OutputLoss &output : outputs)
+    largest = std::max(largest, output.relativeError);
+  return largest;
+}
+
+std::vector<const PlaceLoss *> QuantizationLoss::getWorst(size_t count) const {
+  std::vector<const PlaceLoss *> ranked;
+  for (const PlaceLoss &place : places)
+    if (place.isQuantized)
+      ranked.push_back(&place);
+  // Pointers into one vector: equal ones keep their order.
+  llvm::sort(ranked,
+             [](const PlaceLoss *a, const PlaceLoss *b) { return std::pair(a->sqnr, a) < std::pair(b->sqnr, b); });
+  ranked.resize(std::min(ranked.size(), count));
+  return ranked;
+}
