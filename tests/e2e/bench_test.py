@@ -20,6 +20,7 @@ import models
 BENCH = models.SOURCE / "tools/bench"
 sys.path.append(str(BENCH))
 import acceptance  # noqa: E402
+import accuracy  # noqa: E402
 import catalog  # noqa: E402
 import comparison  # noqa: E402
 import environment  # noqa: E402
@@ -159,6 +160,33 @@ class BenchTest(case.ArtifactTestCase):
         self.assertEqual((result["passed"], result["missed"]), (len(result["bounds"]), 0))
         for row in result["comparison"]["rows"]:
             self.check_row(row, result["machine"], rounds=2)
+
+    def test_accept_int8_reports_every_bound(self):
+        table, result = self.run_tool("accept", "tiny-int8", "--quick", "--engines", "heddle,onnxruntime")
+        self.assertEqual([row["group"] for row in result["bounds"]], ["accuracy", "ratios", "ratios", "size"])
+        for row in result["bounds"]:
+            self.assertIsNotNone(row["value"], row["name"])
+            self.assertTrue(row["pass"], row["name"])
+            self.assertIn(row["name"], table)
+        compared, = result["comparison"]["rows"]
+        self.assertIn("onnxruntime-static", compared["engines"])
+        error, ratio, own, size = (row["value"] for row in result["bounds"])
+        self.assertEqual(error, 100 * compared["engines"]["heddle-w8a8"]["max_relative_difference"])
+        self.assertEqual([ratio, own], [compared["quantized"][name] for name in ("ratio_min", "ratio_to_f32")])
+        files = self.scratch / "files"
+        quantized, plain = (files / f"{name}.heddle" for name in ("tiny--quantizew8a8", "tiny"))
+        self.assertEqual(size, quantized.stat().st_size / plain.stat().st_size)
+
+    def test_embeddings_are_judged_by_neighbours_and_ranks(self):
+        angles = np.array([0.0, 0.1, 0.35, 0.8, 2.0, 2.1, 2.2, 2.3, 2.4, 2.5, 2.6, 0.2])
+        vectors = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+        # The first four are documents; the last sentence lies alone, far from those of its label.
+        texts = accuracy.Texts([], 4, np.array([6.0, 4.0, 1.0, 5.0, 2.0, 3.0]), np.array([0, 0, 0, 0, 0, 0, 1, 1]))
+        self.assertEqual(accuracy.neighbour_accuracy(vectors, texts), 100 * 6 / 8)
+        distances = angles[[1, 2, 3, 2, 3, 3]] - angles[[0, 0, 0, 1, 1, 2]]
+        expected = np.corrcoef(accuracy.ranks(-distances), accuracy.ranks(texts.human))[0, 1]
+        self.assertAlmostEqual(accuracy.spearman(vectors, texts), expected)
+        self.assertEqual(accuracy.ranks(np.array([3.0, 1.0, 3.0])).tolist(), [1.5, 0, 1.5])
 
     def test_a_bound_that_nobody_measured_is_missed(self):
         for direction in (acceptance.AT_MOST, acceptance.AT_LEAST):

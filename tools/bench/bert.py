@@ -9,13 +9,15 @@ class Bert:
     """Collects the nodes and weights of one model; `build` gives it."""
 
     def __init__(self, layers=12, width=768, heads=12, hidden=3072, vocabulary=1000, positions=512, ties_layers=False,
-                 weights=None, seed=0):
+                 weights=None, seed=0, deviation=None):
         self.layers, self.width, self.heads, self.hidden = layers, width, heads, hidden
         self.vocabulary, self.positions = vocabulary, positions
         # One set of weights for all layers: the graph is the same, the file is small.
         self.ties_layers = ties_layers
         # Arrays by name ("layer3.query.w"), matrices as rows times columns; what isn't given is random.
         self.weights = dict(weights or {})
+        # Of all random weights and biases, as BERT begins its training with 0.02. None: what keeps activations in range.
+        self.deviation = deviation
         self.random = np.random.default_rng(seed)
         self.nodes, self.constants = [], {}
 
@@ -28,11 +30,11 @@ class Bert:
         return name
 
     def weight(self, name, *shape):
-        """The constant NAME of SHAPE; a random one has the variance that keeps activations in their range."""
+        """The constant NAME of SHAPE, random unless it is given."""
         if name not in self.constants:
             if name not in self.weights:
-                scale = np.float32(1 if name.startswith("embeddings") else shape[0] ** -0.5)
-                self.weights[name] = self.random.standard_normal(shape, dtype=np.float32) * scale
+                scale = self.deviation or (1 if name.startswith("embeddings") else shape[0] ** -0.5)
+                self.weights[name] = self.random.standard_normal(shape, dtype=np.float32) * np.float32(scale)
             self.constant(name, self.weights[name])
         return name
 

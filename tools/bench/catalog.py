@@ -6,7 +6,7 @@ import importlib
 # heddle-copy: with --weights=copy.
 ENGINES = ("heddle", "heddle-copy", "onnxruntime", "openvino", "ctranslate2", "iree", "torch")
 # The same engines with the model in INT8; each has its own way, some have two.
-TWINS = {"heddle": ("heddle-w8a8",), "onnxruntime": ("onnxruntime-dynamic", "onnxruntime-static"),
+TWINS = {"heddle": ("heddle-w8a8", "heddle-w8a32"), "onnxruntime": ("onnxruntime-dynamic", "onnxruntime-static"),
          "openvino": ("openvino-weights", "openvino-static"), "ctranslate2": ("ctranslate2-int8",)}
 QUANTIZED = tuple(twin for twins in TWINS.values() for twin in twins)
 # What makes their models is a package of its own.

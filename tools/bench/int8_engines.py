@@ -14,6 +14,10 @@ def heddle_w8a8(job, form, feeds):
     return engines.heddle(job, form, feeds, "w8a8", ("--quantize", "w8a8"))
 
 
+def heddle_w8a32(job, form, feeds):
+    return engines.heddle(job, form, feeds, "w8a32", ("--quantize", "w8a32"))
+
+
 def quantized(engine, kind, job, form, feeds):
     """ENGINE with FORM's model quantised by KIND."""
     model = pathlib.Path(form["model"])

@@ -171,7 +171,7 @@ MODELS = {
     "minilm-l3": Published("minilm-l3", {"input_ids": "ids", "attention_mask": "mask"}, "onnx::Shape_422", LENGTHS,
                            minilm_l3_flops),
     "minilm-l6": Encoder("minilm-l6", layers=6, width=384, heads=12, hidden=1536, vocabulary=30522),
-    "bert-base": Encoder(layers=12, width=768, heads=12, hidden=3072, vocabulary=30522),
+    "bert-base": Encoder(layers=12, width=768, heads=12, hidden=3072, vocabulary=30522, deviation=0.02),
     "vit": Published("vit-focus", {"input_image": "image"}, "output_importance", (0,), vit_flops),
     **{f"attention-{mask}": Attention(mask) for mask in attention_models.MASKS},
     # Not compared by default: small enough for a test of these tools.
