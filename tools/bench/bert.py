@@ -16,7 +16,7 @@ class Bert:
         self.ties_layers = ties_layers
         # Arrays by name ("layer3.query.w"), matrices as rows times columns; what isn't given is random.
         self.weights = dict(weights or {})
-        # Of all random weights and biases, as BERT begins its training with 0.02. None: what keeps activations in range.
+        # Of random weights and biases, as BERT begins its training with 0.02; None: what keeps activations in range.
         self.deviation = deviation
         self.random = np.random.default_rng(seed)
         self.nodes, self.constants = [], {}

@@ -22,8 +22,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 HEADS, HEAD_SIZE = 12, 64
 ATTENTION_LENGTHS = (128, 512, 2048, 8192)
 LENGTHS = (16, 128, 512)
-# For tools that quantise with data, of each length: ranges found at one don't fit another. A batch of this size is never
-# timed, so none of its inputs is.
+# For tools that quantise with data, of each length: ranges found at one don't fit another. A batch of this size is
+# never timed, so none of its inputs is.
 CALIBRATION_SAMPLES = 7
 
 
