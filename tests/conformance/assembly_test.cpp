@@ -14,6 +14,7 @@
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "tests/conformance/attention_text.h"
+#include "tests/conformance/contract_text.h"
 
 using namespace mlir;
 
@@ -191,6 +192,64 @@ TEST_P(HotPairs, KeepTheirTileInRegisters) {
 
 INSTANTIATE_TEST_SUITE_P(Targets, HotPairs, testing::Values("znver4", "znver5", "sapphirerapids"),
                          [](const auto &info) { return std::string(info.param); });
+
+struct byte_expectation {
+  const char *variant, *attributes;
+  /// The instruction that multiplies, how many of them a step of a whole tile has, and what must not appear beside it.
+  const char *instruction;
+  size_t products;
+  std::vector<const char *> others;
+};
+
+class HotBytes : public testing::TestWithParam<byte_expectation> {};
+
+TEST_P(HotBytes, KeepTheirTileInRegisters) {
+  const byte_expectation &expected = GetParam();
+  std::string assembly = compile_to_assembly(byte_layer(768, 768, expected.attributes), expected.variant);
+  size_t whole_tiles = 0;
+  for (llvm::StringRef loop : find_inner_loops(assembly)) {
+    size_t products = occurrences(loop, expected.instruction);
+    if (products == 0)
+      continue;
+    EXPECT_EQ(find_stack_uses(loop), lines()) << loop.str();
+    for (const char *other : expected.others)
+      EXPECT_EQ(occurrences(loop, other), 0u) << other << " in\n" << loop.str();
+    // LLVM may unroll the loop over k.
+    whole_tiles += products % expected.products == 0;
+  }
+  EXPECT_GE(whole_tiles, 1u) << assembly;
+  EXPECT_EQ(occurrences(assembly, "\tcall"), 1u);
+}
+
+/// What takes numbers apart or widens them by shuffles.
+const std::vector<const char *> kDetours = {"vpmovsx", "vpmovzx", "vpunpck", "vpshuf", "vperm", "vpmulld", "vextract"};
+
+std::vector<const char *> and_detours(std::vector<const char *> others) {
+  others.insert(others.end(), kDetours.begin(), kDetours.end());
+  return others;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Targets, HotBytes,
+    testing::Values(
+        // Eight rows by three panels.
+        byte_expectation{"cascadelake", "", "vpdpbusd", 24, and_detours({"vpmadd", "vpadd"})},
+        byte_expectation{"znver4", ", pair_safe", "vpdpbusd", 24, and_detours({"vpmadd", "vpadd"})},
+        byte_expectation{"znver5", ", signed_lhs", "vpdpbusd", 24, and_detours({"vpmadd", "vpadd"})},
+        byte_expectation{"skylake-avx512", ", pair_safe", "vpmaddubsw", 24, and_detours({"vpdp", "vpsll", "vpsra"})},
+        // Four rows by two halves of a panel.
+        byte_expectation{"x86-64-v3", ", pair_safe", "vpmaddubsw", 8, and_detours({"vpdp", "vpsll", "vpsra"})},
+        byte_expectation{"znver3", ", pair_safe", "vpmaddubsw", 8, and_detours({"vpdp", "vpsll", "vpsra"})},
+        // Six rows by two halves of a panel, and eight by two panels, by even and odd k.
+        byte_expectation{"x86-64-v3", "", "vpmaddwd", 24, and_detours({"vpdp", "vpmaddubsw"})},
+        byte_expectation{"znver3", ", signed_lhs", "vpmaddwd", 24, and_detours({"vpdp", "vpmaddubsw"})},
+        byte_expectation{"skylake-avx512", "", "vpmaddwd", 32, and_detours({"vpdp", "vpmaddubsw"})}),
+    [](const auto &info) {
+      std::string name = std::string(info.param.variant) + info.param.attributes;
+      for (char &letter : name)
+        letter = std::isalnum(letter) ? letter : '_';
+      return name;
+    });
 
 class AttentionLoops : public testing::TestWithParam<expectation> {};
 

@@ -7,21 +7,9 @@
 
 #include "tests/conformance/contract_text.h"
 #include "tests/conformance/kernel_harness.h"
-#include "llvm/TargetParser/Host.h"
 
 namespace heddle::conformance {
 namespace {
-
-/// Each with instructions of its own for bytes: vpmaddubsw or vpmaddwd of 256 bits, of 512 bits, vpdpbusd.
-std::vector<std::string> byte_targets() {
-  std::vector<std::string> targets = {"cpu:x86-64-v3"};
-  auto features = llvm::sys::getHostCPUFeatures();
-  if (features.lookup("avx512vl"))
-    targets.push_back("cpu:x86-64-v4");
-  if (features.lookup("avx512vl") && features.lookup("avx512vnni"))
-    targets.push_back("cpu:cascadelake");
-  return targets;
-}
 
 enum class codes { random, extreme };
 

@@ -33,11 +33,27 @@ template <typename Action> double seconds_of(Action action) {
 
 /// The loops on vectors that |target| has: a kernel for AVX2 is measured against AVX2.
 const cli::PeakLoops &loops_of(const std::string &target) {
-  unsigned bits = target.find("v4") == std::string::npos ? 256 : 512;
+  unsigned bits = target.find("v3") == std::string::npos ? 512 : 256;
   for (const cli::PeakLoops &loops : cli::peakLoops())
     if (loops.bits <= bits)
       return loops;
   return cli::peakLoops().back();
+}
+
+/// The best loop for bytes that |target| has instructions for.
+auto byte_loop_of(const std::string &target) {
+  const cli::PeakLoops &loops = loops_of(target);
+  bool is_plain = target.find("x86-64") != std::string::npos;
+  return is_plain ? loops.multiplyBytes : loops.multiplyBytesVnni;
+}
+
+/// Operations per second of one window of |loop|, which counts |per_round|.
+template <typename Loop, typename Seed> double rate_of(Loop loop, int64_t per_round, Seed start) {
+  int64_t rounds = kPeakFlops / per_round;
+  // The optimiser must not know the seed, or it computes the sums itself.
+  volatile Seed seed = start;
+  double seconds = seconds_of([&] { benchmark::DoNotOptimize(loop(rounds, seed)); });
+  return static_cast<double>(rounds * per_round) / seconds;
 }
 
 /// A compiled case with its operands, ready to run.
@@ -162,23 +178,23 @@ void measure(benchmark::State &state, const bench_case &bench, const std::string
     return;
   }
   const cli::PeakLoops &loops = loops_of(target);
-  bool is_arithmetic = bench.bound == bench_case::limit::flops;
-  int64_t rounds = kPeakFlops / loops.flopsPerRound;
-  double limit = 0;
+  constexpr int64_t kBytesOfFloat = 4;
+  double limit = 0, floats = 0;
   for (auto _ : state) {
-    if (is_arithmetic) {
-      // The optimiser must not know the seed, or it computes the sums itself.
-      volatile float seed = 0.5f;
-      double seconds = seconds_of([&] { benchmark::DoNotOptimize(loops.multiplyAdd(rounds, seed)); });
-      limit = std::max(limit, static_cast<double>(rounds * loops.flopsPerRound) / seconds);
-    } else {
+    floats = std::max(floats, rate_of(loops.multiplyAdd, loops.flopsPerRound, 0.5f));
+    if (bench.bound == bench_case::limit::flops)
+      limit = floats;
+    else if (bench.bound == bench_case::limit::byte_products)
+      limit = std::max(limit, rate_of(byte_loop_of(target), kBytesOfFloat * loops.flopsPerRound, 77));
+    else
       limit = std::max(limit, load->read_rate(loops));
-    }
     state.SetIterationTime(load->run());
   }
   double rate = (bench.amount ? bench.amount : load->read_bytes()) / load->best_seconds();
   state.counters["best_us"] = load->best_seconds() * 1e6;
-  state.counters[is_arithmetic ? "gflops" : "gbs"] = rate * 1e-9;
+  state.counters[bench.bound == bench_case::limit::bytes ? "gbs" : "gflops"] = rate * 1e-9;
+  if (bench.bound == bench_case::limit::byte_products)
+    state.counters["of_floats"] = rate / floats;
   state.counters["limit"] = limit * 1e-9;
   state.counters["percent"] = 100 * rate / limit;
 }
@@ -191,9 +207,9 @@ int64_t iterations_of(const bench_case &bench) {
 }
 
 void register_cases() {
-  for (const std::string &target : runnable_targets())
-    for (auto cases : {contract_cases, attention_cases, rowwise_cases})
-      for (const bench_case &bench : cases()) {
+  for (auto cases : {contract_cases, byte_contract_cases, attention_cases, rowwise_cases})
+    for (const bench_case &bench : cases())
+      for (const std::string &target : bench.targets.empty() ? runnable_targets() : bench.targets) {
         std::string name = target.substr(target.find(':') + 1) + "/" + bench.name;
         benchmark::RegisterBenchmark(name.c_str(), [=](benchmark::State &state) { measure(state, bench, target); })
             ->UseManualTime()

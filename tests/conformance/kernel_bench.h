@@ -19,19 +19,23 @@ struct bench_case {
   std::string text; // the kernel
   std::string function;
   std::vector<int64_t> sizes; // its size arguments
-  /// What bounds it: arithmetic, a multiply-add counted as two operations, or reading.
-  enum class limit { flops, bytes } bound = limit::flops;
+  /// What bounds it: arithmetic on floats or on bytes, a multiply-add counted as two operations, or reading.
+  enum class limit { flops, byte_products, bytes } bound = limit::flops;
   double amount = 0; // operations or bytes of one run; 0 where the bytes of |read_inputs| are all that counts
   /// The inputs whose bytes count where reading is the bound: the limit is a plain read of them.
   std::vector<unsigned> read_inputs = {0};
   /// Copies of |read_inputs| that runs use in turn: one stays in the cache, many come from memory each time.
   size_t copies = 1;
+  /// Those that it runs for; none: runnable_targets().
+  std::vector<std::string> targets;
   /// Changes the random inputs before they are used; may be null.
   std::function<void(std::vector<host_tensor> &)> prepare = nullptr;
 };
 
 /// Products of rows and packed weights: M from 1 on, odd sizes, weights from memory.
 std::vector<bench_case> contract_cases();
+/// Products of bytes with packed bytes, for any weights and for pairs that are safe.
+std::vector<bench_case> byte_contract_cases();
 /// Attention of 12 heads of size 64, with masks, and decoding steps.
 std::vector<bench_case> attention_cases();
 /// Norms, softmax, activations, residuals: kernels that move data.

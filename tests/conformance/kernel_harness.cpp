@@ -173,6 +173,16 @@ std::vector<std::string> runnable_targets() {
   return targets;
 }
 
+std::vector<std::string> byte_targets() {
+  std::vector<std::string> targets = {"cpu:x86-64-v3"};
+  auto features = llvm::sys::getHostCPUFeatures();
+  if (features.lookup("avx512vl"))
+    targets.push_back("cpu:x86-64-v4");
+  if (features.lookup("avx512vl") && features.lookup("avx512vnni"))
+    targets.push_back("cpu:cascadelake");
+  return targets;
+}
+
 //===----------------------------------------------------------------------===//
 // Comparing
 //===----------------------------------------------------------------------===//

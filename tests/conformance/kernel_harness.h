@@ -69,6 +69,10 @@ private:
 /// With HEDDLE_TEST_TILES=cpu:x86-64-v4 in the environment it is x86-64-v3 with those tiles alone.
 std::vector<std::string> runnable_targets();
 
+/// The same for products of bytes, which have instructions of their own: vpmaddubsw or vpmaddwd of 256 bits, of 512
+/// bits, vpdpbusd.
+std::vector<std::string> byte_targets();
+
 /// Inputs of |func|: floats in [-2, 2], integers in [-9, 9], i1 at random.
 std::vector<host_tensor> random_inputs(kernel::FuncOp func, const std::vector<int64_t> &sizes, unsigned seed);
 

@@ -108,6 +108,16 @@ TEST(PeakLoops, AreWidestFirstAndCountWhatTheyDo) {
   EXPECT_EQ(bits, 128u);
 }
 
+TEST(PeakLoops, MultiplyBytesInEveryChain) {
+  for (const PeakLoops &loops : peakLoops())
+    for (auto multiply : {loops.multiplyBytes, loops.multiplyBytesVnni})
+      if (multiply) {
+        // Chain c starts at c, and a round adds its lowest byte times one: twice the sum of 0 to 11, then four times.
+        EXPECT_EQ(multiply(1, 1), 2 * 66);
+        EXPECT_EQ(multiply(2, 1), 4 * 66);
+      }
+}
+
 TEST(PeakLoops, ReadEveryElement) {
   for (const PeakLoops &loops : peakLoops())
     for (size_t i = 0; i < 2 * kReadGranule; ++i) {

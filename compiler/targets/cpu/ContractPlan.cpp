@@ -32,6 +32,10 @@ LogicalResult KernelPlan::planFactors(kernel::ContractOp op) {
       return func.emitOpError() << "expects a multiplier of bytes in its config, got '" << name << "'";
     contract.multiplier = *multiplier;
     contract.vectorBits = config.getInteger(config::kVectorBits);
+    bool isHalf = contract.vectorBits == 256 && contract.multiplier != Multiplier::ByteDots;
+    if (contract.vectorBits != 512 && !isHalf)
+      return func.emitOpError() << "expects vector_bits of 512 or, but for vpdpbusd, 256 in its config, got "
+                                << contract.vectorBits;
     contract.stepDepth = 4;
     return success();
   }

@@ -133,13 +133,16 @@ ConfigEntries selectContract(kernel::ContractOp op, const CpuTarget &target, Bui
   add(config::kSplitRowTail, 1);
   // One or two rows take four panels at once on AVX2, which gives them 8 accumulators and memory four streams: a single
   // row reads weights twice as fast from a cache. Three rows by two panels would be 12 accumulators, but LLVM spills
-  // two of them. Tiles of AVX-512 have two panels or more anyway.
-  add(config::kFewRows, isWide ? 0 : 2);
-  add(config::kFewRowVectors, isWide ? 0 : 4);
+  // two of them. Tiles of AVX-512 have two panels or more anyway, and sums of bytes wait for an addition of one cycle
+  // only.
+  bool takesFewRows = !isWide && !isInteger;
+  add(config::kFewRows, takesFewRows ? 2 : 0);
+  add(config::kFewRowVectors, takesFewRows ? 4 : 0);
   // The next panels are fetched while these multiply; from memory that is worth 1.3 to 1.8 times the speed at 4 to 48
   // rows (Zen 5), from a cache nothing. With three panels that start side by side one tile of rows keeps memory as busy
-  // without, and low tiles read 10 to 20 % faster from a cache (9 rows 96 % of peak for 80).
-  add(config::kPrefetchRows, isWide ? tile.rows + tile.rows / 3 + 1 : 1);
+  // without, and low tiles read 10 to 20 % faster from a cache (9 rows 96 % of peak for 80). Bytes multiply too fast
+  // for that: 1 to 8 rows are 1.3 to 1.8 times as fast from memory with it, and nothing is lost from a cache.
+  add(config::kPrefetchRows, isWide && !isInteger ? tile.rows + tile.rows / 3 + 1 : 1);
   // vmaskmovps costs about 14 cycles per store on Zen 3; AVX-512 masks are free.
   add(config::kBranchMasks, isWide ? 0 : 1);
   // Below about 2 us (60 multiply-adds per ns and core, of bytes four times as many) waking a thread costs more than it

@@ -178,3 +178,33 @@ kernel.func @parts_of_another_size(%q: tensor<8x16xf32>, %k: tensor<900x16xf32>,
   } : tensor<2x8x18xf32>
   kernel.return %r : tensor<2x8x18xf32>
 }
+
+// -----
+
+#config = #kernel.lowering_config<{row_tile = 4 : i64, column_vectors = 1 : i64, rows_per_item = 4 : i64}>
+// expected-error @+1 {{expects a multiplier of bytes in its config, got ''}}
+kernel.func @bytes_without_multiplier(%x: tensor<4x8xi8>, %w: tensor<1x2x16x4xi8>) -> tensor<4x16xi32>
+    attributes {kernel.config = #config} {
+  %r = kernel.contract bounds(affine_map<() -> (4, 16, 8)>) ins(%x, %w : tensor<4x8xi8>, tensor<1x2x16x4xi8>)
+      attributes {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (0, 0, 0, 0)>,
+                                   affine_map<(m, n, k) -> (m, n)>], packed_rhs = 16 : i64} epilogue {
+  ^bb0(%acc: i32):
+    kernel.yield %acc : i32
+  } : tensor<4x16xi32>
+  kernel.return %r : tensor<4x16xi32>
+}
+
+// -----
+
+#config = #kernel.lowering_config<{multiplier = "vpdpbusd", vector_bits = 256 : i64, row_tile = 4 : i64, column_vectors = 1 : i64, rows_per_item = 4 : i64}>
+// expected-error @+1 {{expects vector_bits of 512 or, but for vpdpbusd, 256 in its config, got 256}}
+kernel.func @dots_of_half_vectors(%x: tensor<4x8xi8>, %w: tensor<1x2x16x4xi8>) -> tensor<4x16xi32>
+    attributes {kernel.config = #config} {
+  %r = kernel.contract bounds(affine_map<() -> (4, 16, 8)>) ins(%x, %w : tensor<4x8xi8>, tensor<1x2x16x4xi8>)
+      attributes {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (0, 0, 0, 0)>,
+                                   affine_map<(m, n, k) -> (m, n)>], packed_rhs = 16 : i64} epilogue {
+  ^bb0(%acc: i32):
+    kernel.yield %acc : i32
+  } : tensor<4x16xi32>
+  kernel.return %r : tensor<4x16xi32>
+}

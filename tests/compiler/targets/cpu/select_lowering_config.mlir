@@ -4,6 +4,9 @@
 // RUN: heddle-opt %s --cpu-select-lowering-config=target=cpu:x86-64-v4 | FileCheck %s --check-prefixes=CHECK,AVX512
 // RUN: heddle-opt %s --cpu-select-lowering-config=target=cpu:znver3 | FileCheck %s --check-prefixes=CHECK,AVX2
 // RUN: heddle-opt %s --cpu-select-lowering-config=target=cpu:znver4 | FileCheck %s --check-prefixes=CHECK,AVX512
+// RUN: heddle-opt %s --cpu-select-lowering-config=target=cpu:x86-64-v3 | FileCheck %s --check-prefix=BYTES256
+// RUN: heddle-opt %s --cpu-select-lowering-config=target=cpu:skylake-avx512 | FileCheck %s --check-prefix=BYTES512
+// RUN: heddle-opt %s --cpu-select-lowering-config=target=cpu:cascadelake | FileCheck %s --check-prefix=VNNI
 
 #x = affine_map<(m, n, k)[s0] -> (m, k)>
 #packed = affine_map<(m, n, k)[s0] -> (0, 0, 0)>
@@ -122,4 +125,55 @@ kernel.func @attends(%q: tensor<4x16xf32>, %k: tensor<40x16xf32>, %v: tensor<40x
     kernel.yield %true : i1
   } : tensor<4x16xf32>
   kernel.return %o : tensor<4x16xf32>
+}
+
+#groups = affine_map<(m, n, k)[s0] -> (0, 0, 0, 0)>
+
+// Items of words copy their rows, for several groups of panels.
+// BYTES256-LABEL: kernel.func @multiplies_bytes
+// BYTES256-SAME: few_rows = 0 : i64, grain_work = 524288 : i64, groups_per_item = 8 : i64, multiplier = "vpmaddwd"
+// BYTES256-SAME: prefetch_rows = 1 : i64, row_tile = 6 : i64, rows_per_item = 42 : i64
+// BYTES256-SAME: vector_bits = 256 : i64
+// BYTES512-LABEL: kernel.func @multiplies_bytes
+// BYTES512-SAME: column_vectors = 2 : i64
+// BYTES512-SAME: groups_per_item = 6 : i64, multiplier = "vpmaddwd"
+// BYTES512-SAME: row_tile = 8 : i64, rows_per_item = 48 : i64
+// BYTES512-SAME: vector_bits = 512 : i64
+// VNNI-LABEL: kernel.func @multiplies_bytes
+// VNNI-SAME: column_vectors = 3 : i64
+// VNNI-NOT: groups_per_item
+// VNNI-SAME: multiplier = "vpdpbusd"
+// VNNI-SAME: row_tile = 8 : i64, rows_per_item = 256 : i64
+// VNNI-SAME: vector_bits = 512 : i64
+kernel.func @multiplies_bytes(
+    %x: tensor<?x3072xi8> {kernel.dims = array<i64: 0>}, %w: tensor<48x768x16x4xi8>, %m: index)
+    -> (tensor<?x768xi32> {kernel.dims = array<i64: 0>}) {
+  %r = kernel.contract sizes(%m) bounds(affine_map<()[s0] -> (s0, 768, 3072)>)
+      ins(%x, %w : tensor<?x3072xi8>, tensor<48x768x16x4xi8>)
+      attributes {indexing_maps = [#x, #groups, #y], packed_rhs = 768 : i64} epilogue {
+  ^bb0(%acc: i32):
+    kernel.yield %acc : i32
+  } : tensor<?x768xi32>
+  kernel.return %r : tensor<?x768xi32>
+}
+
+// BYTES256-LABEL: kernel.func @multiplies_safe_pairs
+// BYTES256-SAME: multiplier = "vpmaddubsw"
+// BYTES256-SAME: row_tile = 4 : i64, rows_per_item = 256 : i64
+// BYTES512-LABEL: kernel.func @multiplies_safe_pairs
+// BYTES512-SAME: column_vectors = 3 : i64
+// BYTES512-SAME: multiplier = "vpmaddubsw"
+// BYTES512-SAME: row_tile = 8 : i64
+// VNNI-LABEL: kernel.func @multiplies_safe_pairs
+// VNNI-SAME: multiplier = "vpdpbusd"
+kernel.func @multiplies_safe_pairs(
+    %x: tensor<?x3072xi8> {kernel.dims = array<i64: 0>}, %w: tensor<48x768x16x4xi8>, %m: index)
+    -> (tensor<?x768xi32> {kernel.dims = array<i64: 0>}) {
+  %r = kernel.contract sizes(%m) bounds(affine_map<()[s0] -> (s0, 768, 3072)>)
+      ins(%x, %w : tensor<?x3072xi8>, tensor<48x768x16x4xi8>)
+      attributes {indexing_maps = [#x, #groups, #y], packed_rhs = 768 : i64, pair_safe} epilogue {
+  ^bb0(%acc: i32):
+    kernel.yield %acc : i32
+  } : tensor<?x768xi32>
+  kernel.return %r : tensor<?x768xi32>
 }
