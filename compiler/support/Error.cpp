@@ -35,6 +35,8 @@ int exitCodeOf(ErrorCode code) {
     return 4;
   case '5':
     return 5;
+  case '6':
+    return 1;
   default:
     return 70;
   }

@@ -2,8 +2,8 @@
 //
 // Every error code of the compiler, as one list of plain C: ErrorCode has a case for each, `heddle explain` shows the
 // texts. The first digits say which exit code follows: H01 and H03 usage (2), H02 model not supported (3), H04 device
-// (4), H05 file (5), H09 a bug (70). Codes are stable: one that goes out of use is never given another meaning, and
-// none may occur in runtime/include/heddle/error_codes.h as well.
+// (4), H05 file (5), H06 a bound that is missed (1), H09 a bug (70). Codes are stable: one that goes out of use is
+// never given another meaning, and none may occur in runtime/include/heddle/error_codes.h as well.
 
 #ifndef HEDDLE_COMPILER_SUPPORT_ERRORCODES_H
 #define HEDDLE_COMPILER_SUPPORT_ERRORCODES_H
@@ -11,8 +11,10 @@
 /// X(code, summary, explanation). The explanation ends with a paragraph that starts with "Example: ".
 #define HEDDLE_COMPILER_ERROR_CODES(X)                                                                                 \
   X(H0111, "option doesn't fit the model",                                                                             \
-    "An option of the command names an input, a dimension, a phase or a precision that isn't there, or gives a size "  \
-    "that can't be one. The message has the nearest name or what is wrong with the size, the help line lists what is " \
+    "An option of the command names an input, a dimension, a node, a phase, a precision or a scheme that isn't "       \
+    "there, "                                                                                                          \
+    "or gives a size that can't be one. The message has the nearest name or what is wrong with the size, the help "    \
+    "line lists what is "                                                                                              \
     "possible. Nothing was compiled.\n\n"                                                                              \
     "Example: --shape input_ids=1x128 needs an input called input_ids with two dimensions.")                           \
   X(H0112, "target not known",                                                                                         \
@@ -100,6 +102,11 @@
     "The operating system refused to create or fill the file: a folder is missing, isn't writable, or the disk is "    \
     "full. Nothing half-written stays behind. An older file of that name is still there.\n\n"                          \
     "Example: mkdir -p out && heddle compile model.onnx -o out/model.heddle.")                                         \
+  X(H0601, "bound on accuracy can't be kept",                                                                          \
+    "`heddle compile --max-loss X` leaves float what costs too much accuracy, and found no choice that keeps within "  \
+    "X with anything quantised. The message says what quantising everything costs. Nothing was compiled. Allow for "   \
+    "more, give data that the model is used on with --calibrate, or compile without --quantize.\n\n"                   \
+    "Example: a bound of 0.02 keeps each output within 2 % of the largest value of the float model's.")                \
   X(H0902, "bug in Heddle's compiler",                                                                                 \
     "Something happened that should be impossible. It isn't your fault, though another exporter or opset may avoid "   \
     "it. Please report it with the model and the command.\n\n"                                                         \

@@ -30,7 +30,7 @@ public:
     options.list("--input", inputs, "NAME=VALUE", "as for heddle run; default: generated inputs");
     options.list("--shape", shapes, "NAME=1x128", "generate inputs of this shape");
     options.number("--tolerance", tolerance, "T",
-                   "bound of max|a-b| / max|b| for each output; default: 1e-5, 1e-2 for weights of bf16");
+                   "bound of max|a-b| / max|b| for each output; default: 1e-5, for bf16 1e-2, quantised 0.1");
     execution.declare(options);
   }
 
@@ -68,14 +68,19 @@ private:
   }
 
   /// What was asked for, or what the artifact's arithmetic allows. A product of two factors of bf16 is off by up to
-  /// 2^-8, 4e-3, of itself; sums average that, and layers add it up.
+  /// 2^-8, 4e-3, of itself; sums average that, and layers add it up. A quantised model is another model, of which only
+  /// gross faults are seen this way; what it costs is in the compile report.
   double getTolerance(const LoadedProgram &loaded) const {
     if (tolerance >= 0)
       return tolerance;
     const heddle_program_info_t &info = loaded.info();
-    for (size_t i = 0; i < info.option_count; ++i)
-      if (std::string(info.options[i].key) == "precision")
+    for (size_t i = 0; i < info.option_count; ++i) {
+      std::string key = info.options[i].key;
+      if (key == "quantize")
+        return 0.1;
+      if (key == "precision")
         return 1e-2;
+    }
     return 1e-5;
   }
 

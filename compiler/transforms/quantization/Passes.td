@@ -41,7 +41,8 @@ def QuantizeWeightsPass : Pass<"nn-quantize-weights", "::mlir::ModuleOp"> {
         %u = nn.unsqueeze %s axes [2] : (tensor<?x?xf32>) -> tensor<?x?x1xf32>
         %e = nn.binary mul %f, %u : (tensor<?x?x384xf32>, tensor<?x?x1xf32>) -> tensor<?x?x384xf32>
 
-    Products of fewer than 32 terms or 16 columns stay, as do those without a constant on the right, and convolutions.
+    Products of fewer than 32 terms or 16 columns stay, as do those without a constant on the right, tables of less than
+    2 MB and convolutions.
     The module's attribute `nn.quantization` says of each product, convolution and table what became of it, or why it
     stayed.
 

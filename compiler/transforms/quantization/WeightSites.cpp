@@ -16,8 +16,9 @@ using namespace heddle::nn;
 static constexpr int64_t kMinTerms = 32;
 /// Packed weights come in panels of 16 columns; a product that fills none is a classifier's, and small.
 static constexpr int64_t kMinColumns = 16;
-/// Smaller tables (two token types) cost accuracy and save nothing.
-static constexpr int64_t kMinTableElements = 4096;
+/// Tables below 2 MB, as those of positions and token types, save little, and each row goes into many tokens: MiniLM-L3's
+/// positions as i8 are the noisiest of all its weights.
+static constexpr int64_t kMinTableElements = 1 << 19;
 
 StringRef nn::stringifyWeightSiteKind(WeightSiteKind kind) {
   return kind == WeightSiteKind::Product ? "product" : kind == WeightSiteKind::Table ? "table" : "convolution";
@@ -60,7 +61,7 @@ static std::optional<WeightSite> matchSite(Operation *op) {
   return WeightSite{WeightSiteKind::Table,
                     op,
                     {},
-                    table.getNumElements() < kMinTableElements ? "it has fewer than 4096 elements" : ""};
+                    table.getNumElements() < kMinTableElements ? "it has less than 2 MB" : ""};
 }
 
 SmallVector<WeightSite> nn::findWeightSites(func::FuncOp func) {

@@ -63,20 +63,20 @@ func.func @transposed_activation(%x: tensor<64x?xf32>) -> tensor<?x48xf32> {
 // CHECK-LABEL: func.func @tied_embeddings
 // CHECK: %[[TABLE:.*]] = nn.constant
 // CHECK: %[[C:.*]], %[[T:.*]] = nn.quantize_weight %[[TABLE]] {axis = 0 : i64, block_size = 0 : i64, to = i8}
-// CHECK: %[[Q:.*]] = nn.gather %[[C]], %{{.*}} {axis = 0 : i64} : (tensor<500x64xi8>, tensor<?x?xi64>)
+// CHECK: %[[Q:.*]] = nn.gather %[[C]], %{{.*}} {axis = 0 : i64} : (tensor<9000x64xi8>, tensor<?x?xi64>)
 // CHECK: %[[F:.*]] = nn.cast %[[Q]] {to = f32}
-// CHECK: %[[S:.*]] = nn.gather %[[T]], %{{.*}} {axis = 0 : i64} : (tensor<500xf32>, tensor<?x?xi64>) -> tensor<?x?xf32>
+// CHECK: %[[S:.*]] = nn.gather %[[T]], %{{.*}} {axis = 0 : i64} : (tensor<9000xf32>, tensor<?x?xi64>) -> tensor<?x?xf32>
 // CHECK: %[[U:.*]] = nn.unsqueeze %[[S]] axes [2]
 // CHECK: %[[E:.*]] = nn.binary mul %[[F]], %[[U]]
 // CHECK: %[[HEAD:.*]] = nn.transpose %[[TABLE]] perm [1, 0]
 // CHECK: nn.quantize_rows %[[E]]
 // CHECK: nn.quantize_weight %[[HEAD]] {axis = 1 : i64
-func.func @tied_embeddings(%ids: tensor<?x?xi64>) -> tensor<?x?x500xf32> {
-  %table = nn.constant #nn.external<"w", 0, 128000> -> tensor<500x64xf32>
-  %x = nn.gather %table, %ids {axis = 0 : i64} : (tensor<500x64xf32>, tensor<?x?xi64>) -> tensor<?x?x64xf32>
-  %head = nn.transpose %table perm [1, 0] : (tensor<500x64xf32>) -> tensor<64x500xf32>
-  %y = nn.matmul %x, %head : (tensor<?x?x64xf32>, tensor<64x500xf32>) -> tensor<?x?x500xf32>
-  return %y : tensor<?x?x500xf32>
+func.func @tied_embeddings(%ids: tensor<?x?xi64>) -> tensor<?x?x9000xf32> {
+  %table = nn.constant #nn.external<"w", 0, 2304000> -> tensor<9000x64xf32>
+  %x = nn.gather %table, %ids {axis = 0 : i64} : (tensor<9000x64xf32>, tensor<?x?xi64>) -> tensor<?x?x64xf32>
+  %head = nn.transpose %table perm [1, 0] : (tensor<9000x64xf32>) -> tensor<64x9000xf32>
+  %y = nn.matmul %x, %head : (tensor<?x?x64xf32>, tensor<64x9000xf32>) -> tensor<?x?x9000xf32>
+  return %y : tensor<?x?x9000xf32>
 }
 
 // -----
@@ -88,7 +88,7 @@ func.func @tied_embeddings(%ids: tensor<?x?xi64>) -> tensor<?x?x500xf32> {
 // CHECK-DAG: {kind = "product", nodes = [], reason = "its left side is a vector"}
 // CHECK-DAG: {kind = "product", nodes = [], reason = "its elements aren't f32"}
 // CHECK-DAG: {kind = "product", nodes = [], reason = "its weight is quantised in the model"}
-// CHECK-DAG: {kind = "table", nodes = [], reason = "it has fewer than 4096 elements"}
+// CHECK-DAG: {kind = "table", nodes = [], reason = "it has less than 2 MB"}
 // CHECK-DAG: {kind = "convolution", nodes = [], reason = "convolutions stay float"}
 // CHECK-LABEL: func.func @stays
 // CHECK-NOT: nn.quantize

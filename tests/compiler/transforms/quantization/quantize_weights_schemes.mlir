@@ -5,7 +5,7 @@
 // RUN: heddle-opt --nn-quantize-weights="tables=false" %s | FileCheck %s --check-prefix=TABLES
 
 // The product stays one of floats; scales are one a column.
-// W8A32: %[[T:.*]], %{{.*}} = nn.quantize_weight %{{.*}} {axis = 0 : i64, block_size = 0 : i64, to = i8} : (tensor<500x80xf32>)
+// W8A32: %[[T:.*]], %{{.*}} = nn.quantize_weight %{{.*}} {axis = 0 : i64, block_size = 0 : i64, to = i8} : (tensor<9000x80xf32>)
 // W8A32-NOT: nn.quantize_rows
 // W8A32: %[[C:.*]], %[[S:.*]] = nn.quantize_weight %{{.*}} {axis = 1 : i64, block_size = 0 : i64, to = i8} : (tensor<80x48xf32>) -> (tensor<80x48xi8>, tensor<48xf32>)
 // W8A32: %[[W:.*]] = nn.dequantize_linear %[[C]], %[[S]] {axis = 1 : i64, block_size = 0 : i64} : (tensor<80x48xi8>, tensor<48xf32>) -> tensor<80x48xf32>
@@ -21,12 +21,12 @@
 // PAIRS: nn.quantize_weight %{{.*}} {axis = 1 : i64, block_size = 0 : i64, pair_safe, to = i8}
 
 // TABLES: {kind = "table", nodes = [], reason = "tables stay float"}
-// TABLES: nn.gather %{{.*}} : (tensor<500x80xf32>
+// TABLES: nn.gather %{{.*}} : (tensor<9000x80xf32>
 // TABLES: nn.matmul_integer
 func.func @main(%ids: tensor<?xi64>) -> tensor<?x48xf32> {
-  %table = nn.constant #nn.external<"w", 0, 160000> -> tensor<500x80xf32>
-  %w = nn.constant #nn.external<"w", 160000, 15360> -> tensor<80x48xf32>
-  %x = nn.gather %table, %ids {axis = 0 : i64} : (tensor<500x80xf32>, tensor<?xi64>) -> tensor<?x80xf32>
+  %table = nn.constant #nn.external<"w", 0, 2880000> -> tensor<9000x80xf32>
+  %w = nn.constant #nn.external<"w", 2880000, 15360> -> tensor<80x48xf32>
+  %x = nn.gather %table, %ids {axis = 0 : i64} : (tensor<9000x80xf32>, tensor<?xi64>) -> tensor<?x80xf32>
   %y = nn.matmul %x, %w : (tensor<?x80xf32>, tensor<80x48xf32>) -> tensor<?x48xf32>
   return %y : tensor<?x48xf32>
 }
