@@ -77,7 +77,7 @@ bool heddle::isDequantizedTable(Value value) {
 
 OutlinePlan::OutlinePlan(func::FuncOp func, const ShapeAnalysis &analysis) : analysis(analysis) {
   for (Operation &op : func.getBody().front())
-    if (getOutlineRole(&op) == OutlineRole::Root && !absorbed.contains(&op))
+    if (getOutlineRole(&op) == OutlineRole::Root)
       findGroup(&op);
   // In order: what an op's operands cost depends on which of them are stored.
   for (Operation &op : func.getBody().front()) {
@@ -188,29 +188,6 @@ void OutlinePlan::findGroup(Operation *root) {
   rootOfEnd[group.back()] = root;
   for (Operation *member : group.drop_back())
     absorbed.insert(member);
-  findQuantizer(root, group.back());
-}
-
-/// A norm has each whole row at hand, which is then quantised without being read again.
-void OutlinePlan::findQuantizer(Operation *root, Operation *end) {
-  auto alongLast = [&](auto norm) {
-    return static_cast<int64_t>(norm.getAxis()) + 1 == cast<RankedTensorType>(norm.getInput().getType()).getRank();
-  };
-  auto layerNorm = dyn_cast<nn::LayerNormOp>(root);
-  auto rmsNorm = dyn_cast<nn::RmsNormOp>(root);
-  if (!(layerNorm && alongLast(layerNorm)) && !(rmsNorm && alongLast(rmsNorm)))
-    return;
-  for (Operation *reader : end->getResult(0).getUsers())
-    if (auto quantize = dyn_cast<nn::QuantizeRowsOp>(reader)) {
-      quantizers[root] = quantize;
-      absorbed.insert(quantize);
-      return;
-    }
-}
-
-bool OutlinePlan::readsOthers(nn::QuantizeRowsOp quantizer) const {
-  return llvm::any_of(quantizer.getInput().getUses(),
-                      [&](OpOperand &use) { return use.getOwner() != quantizer && !isShapeUse(use); });
 }
 
 //===----------------------------------------------------------------------===//

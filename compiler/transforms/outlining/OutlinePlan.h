@@ -7,7 +7,6 @@
 #define HEDDLE_COMPILER_TRANSFORMS_OUTLINING_OUTLINEPLAN_H
 
 #include "compiler/transforms/shapes/ShapeAnalysis.h"
-#include "dialects/nn/NnOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/DenseSet.h"
 
@@ -40,18 +39,12 @@ public:
   /// True if |op| is computed inside the kernel of a root before it and isn't what that kernel stores.
   bool isAbsorbed(mlir::Operation *op) const { return absorbed.contains(op); }
 
-  /// The op that quantises the rows which the kernel of |root| ends with, in that kernel; null if there is none.
-  nn::QuantizeRowsOp getQuantizer(mlir::Operation *root) const { return quantizers.lookup(root); }
-  /// Whether anything but |quantizer| reads the rows that it quantises.
-  bool readsOthers(nn::QuantizeRowsOp quantizer) const;
-
   /// The permutation that all readers of |value| apply to it, empty if they don't agree on one: a kernel stores its
   /// result in that order, so that the transposes cost nothing.
   llvm::SmallVector<int64_t> getStoredOrder(mlir::Value value) const;
 
 private:
   void findGroup(mlir::Operation *root);
-  void findQuantizer(mlir::Operation *root, mlir::Operation *end);
   bool needsMemory(mlir::Operation *op);
   /// Scalar ops that an element of |value| costs where it isn't stored; counting ends at |budget|.
   int64_t getCost(mlir::Value value, int64_t budget, unsigned depth) const;
@@ -64,7 +57,6 @@ private:
   llvm::DenseSet<mlir::Value> materialized;
   llvm::DenseSet<mlir::Operation *> absorbed;
   llvm::DenseMap<mlir::Operation *, mlir::Operation *> rootOfEnd;
-  llvm::DenseMap<mlir::Operation *, nn::QuantizeRowsOp> quantizers;
 };
 
 } // namespace heddle

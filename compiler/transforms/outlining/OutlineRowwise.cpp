@@ -50,8 +50,6 @@ struct Rowwise {
   /// Index of the input (and of a result of its shape) over the loops.
   AffineIndex index;
   ShapeExpr rowLength;
-  /// Quantises what the group ends with, or is the root itself; null where there is none.
-  nn::QuantizeRowsOp quantizer;
 
   Rowwise(Outliner &outliner, Operation *root, Operation *end)
       : outliner(outliner), root(root), end(end),
@@ -59,7 +57,6 @@ struct Rowwise {
     scope.ops.insert(root);
   }
   Value input() { return root->getOperand(0); }
-  bool storesEnd() { return !quantizer || (quantizer != root && outliner.getPlan().readsOthers(quantizer)); }
 };
 } // namespace
 
@@ -105,27 +102,14 @@ static void setRowFrom(Rowwise &row, int64_t axis) {
                                 row.outliner.getShapes()));
 }
 
-/// The value of a stage: (emitter, statistics' arithmetic, stage number, earlier statistics).
-using EmitStage = llvm::function_ref<Value(ScalarEmitter &, Stats, unsigned, ArrayRef<Value>)>;
-
-/// The kernel of the regions that are there, with what it stores: the end of the group at |resultIndex|, the codes of a
-/// quantiser and the scale and zero point of each row.
-static void finishRowwise(Rowwise &row, ArrayRef<kernel::Combiner> combiners, ArrayRef<AffineExpr> resultIndex) {
+/// The kernel of the regions that are there: one for each combiner and the last, which gives |values|.
+static void finishRowwise(Rowwise &row, ArrayRef<kernel::Combiner> combiners,
+                          ArrayRef<Outliner::ComputedValue> values) {
   unsigned count = combiners.size();
   ShapeContext &shapes = row.outliner.getShapes();
   int64_t opCount = 0;
   for (unsigned stage = 0; stage <= count; ++stage)
     opCount += row.builder.getRegion(stage).front().getOperations().size();
-  SmallVector<Outliner::ComputedValue> values;
-  if (row.storesEnd())
-    values.push_back({row.end->getResult(0), AffineIndex(resultIndex)});
-  if (row.quantizer) {
-    AffineIndex perRow = rowResultIndex(row, row.index.size() - 1, /*keepdims=*/true);
-    values.push_back({row.quantizer.getOutput(), row.index});
-    values.push_back({row.quantizer.getScale(), perRow});
-    values.push_back({row.quantizer.getZeroPoint(), perRow});
-    row.scope.ops.insert(row.quantizer);
-  }
   ShapeExpr flops = shapes.mul(shapes.product(row.bounds), shapes.constant(opCount));
   row.outliner.finishKernel(row.scope, values, row.bounds, flops,
                             [&](OpBuilder &b, Location loc, TypeRange results, ValueRange inputs, ValueRange sizes,
@@ -135,54 +119,52 @@ static void finishRowwise(Rowwise &row, ArrayRef<kernel::Combiner> combiners, Ar
                             });
 }
 
-/// Adds all regions: each stage's value, then the root's own, which the group's ops continue; a quantiser's stages take
-/// the least and the greatest of what these end with. |emitStage| gives a stage's value, or the root's for the last
-/// number. Statistics are of the input's type, or of |types|, the last of which then is the root's too.
-static void buildRowwise(Rowwise &row, ArrayRef<kernel::Combiner> ownCombiners, ArrayRef<AffineExpr> resultIndex,
-                         EmitStage emitStage, ArrayRef<Type> types = {}) {
+/// Adds all regions: each stage's value and, last, the root's own, which the group's ops then continue.
+/// |emitStage|(emitter, stats, stage number, earlier stats) gives a stage's value, or the root's for the last number.
+/// Statistics are of the input's type, or of |types|, the last of which then is the root's too.
+static void buildRowwise(Rowwise &row, ArrayRef<kernel::Combiner> combiners, ArrayRef<AffineExpr> resultIndex,
+                         llvm::function_ref<Value(ScalarEmitter &, Stats, unsigned, ArrayRef<Value>)> emitStage,
+                         ArrayRef<Type> types = {}) {
   Type type = statType(elementTypeOf(row.input()));
-  unsigned own = ownCombiners.size();
-  SmallVector<kernel::Combiner> combiners(ownCombiners);
-  SmallVector<Type> statTypes(types.empty() ? SmallVector<Type>(own, type) : SmallVector<Type>(types));
-  if (row.quantizer) {
-    combiners.append({kernel::Combiner::Minimum, kernel::Combiner::Maximum});
-    statTypes.append(2, type);
-  }
   unsigned count = combiners.size();
+  SmallVector<Type> statTypes(types.empty() ? SmallVector<Type>(count, type) : SmallVector<Type>(types));
   for (unsigned stage = 0; stage <= count; ++stage)
     row.builder.addRegion({}, /*firstInput=*/0, ArrayRef(statTypes).take_front(stage));
   for (unsigned stage = 0; stage <= count; ++stage) {
     ScalarEmitter emitter(row.outliner, row.scope, stage);
-    OpBuilder &b = emitter.getBuilder();
-    SmallVector<Value> stats, results;
+    SmallVector<Value> stats;
     for (unsigned i = 0; i < stage; ++i)
       stats.push_back(row.builder.getTrailing(stage, i));
-    Value value = emitStage(emitter, {b, type}, std::min(stage, own), ArrayRef(stats).take_front(std::min(stage, own)));
-    if (stage < own) {
+    Value value = emitStage(emitter, {emitter.getBuilder(), type}, stage, stats);
+    if (stage < count) {
       row.builder.yield(stage, value);
       continue;
     }
-    if (row.quantizer != row.root) {
-      Type rootType = own == 0 ? type : statTypes[own - 1];
-      emitter.bind(row.root->getResult(0), emitCast(b, value, rootType, elementTypeOf(row.root->getResult(0))));
-      value = emitter.emit(row.end->getResult(0), resultIndex);
-    }
-    if (stage < count || row.storesEnd())
-      results.push_back(value);
-    if (stage == count && row.quantizer)
-      llvm::append_range(results,
-                         emitRowCodes(b, value, stats[own], stats[own + 1], elementTypeOf(row.quantizer.getOutput())));
-    row.builder.yield(stage, results);
+    Type resultType = elementTypeOf(row.root->getResult(0));
+    emitter.bind(row.root->getResult(0), emitCast(emitter.getBuilder(), value, statTypes.back(), resultType));
+    row.builder.yield(stage, emitter.emit(row.end->getResult(0), resultIndex));
   }
-  finishRowwise(row, combiners, resultIndex);
+  finishRowwise(row, combiners, {{row.end->getResult(0), AffineIndex(resultIndex)}});
 }
 
-/// Least and greatest of each row, then its codes.
-static void outlineQuantizeRows(Rowwise &row) {
-  setRowFrom(row, row.outliner.getDims(row.input()).size() - 1);
-  buildRowwise(row, {}, row.index, [&](ScalarEmitter &emitter, Stats, unsigned, ArrayRef<Value>) {
-    return emitter.emit(row.input(), row.index);
-  });
+/// Least and greatest of each row, then the codes of its elements, its scale and its zero point.
+static void outlineQuantizeRows(Rowwise &row, nn::QuantizeRowsOp op) {
+  setRowAxes(row, row.outliner.getDims(op.getInput()).size() - 1);
+  Type f32 = Float32Type::get(op.getContext());
+  for (unsigned stage = 0; stage <= 2; ++stage)
+    row.builder.addRegion({}, /*firstInput=*/0, SmallVector<Type>(stage, f32));
+  for (unsigned stage = 0; stage <= 2; ++stage) {
+    ScalarEmitter emitter(row.outliner, row.scope, stage);
+    Value x = emitter.emit(op.getInput(), row.index);
+    if (stage < 2)
+      row.builder.yield(stage, x);
+    else
+      row.builder.yield(stage, emitRowCodes(emitter.getBuilder(), x, row.builder.getTrailing(stage, 0),
+                                            row.builder.getTrailing(stage, 1), elementTypeOf(op.getOutput())));
+  }
+  AffineIndex perRow = rowResultIndex(row, row.index.size() - 1, /*keepdims=*/true);
+  finishRowwise(row, {kernel::Combiner::Minimum, kernel::Combiner::Maximum},
+                {{op.getOutput(), row.index}, {op.getScale(), perRow}, {op.getZeroPoint(), perRow}});
 }
 
 //===----------------------------------------------------------------------===//
@@ -219,7 +201,8 @@ static void outlineLayerNorm(Rowwise &row, nn::LayerNormOp op) {
                    return s.mul(centred, centred);
                  Value epsilon = emitNumber(s.builder, s.type, op.getEpsilon().convertToDouble());
                  Value deviation = s.un(nn::UnaryKind::Sqrt, s.add(s.div(stats[1], length), epsilon));
-                 Value y = s.div(centred, deviation);
+                 // Multiplied by the inverse, as the operator's definition does: one division for each row.
+                 Value y = s.mul(centred, s.div(emitNumber(s.builder, s.type, 1), deviation));
                  y = s.mul(y, emitter.emitBroadcastAsF32(op.getScale(), op.getOutput(), row.index));
                  return op.getBias() ? s.add(y, emitter.emitBroadcastAsF32(op.getBias(), op.getOutput(), row.index))
                                      : y;
@@ -291,10 +274,8 @@ static void outlineArgReduce(Rowwise &row, nn::ArgReduceOp op) {
 
 void heddle::outlineRowwise(Outliner &outliner, Operation *root, Operation *end) {
   Rowwise row(outliner, root, end);
-  row.quantizer = dyn_cast<nn::QuantizeRowsOp>(root);
-  if (row.quantizer)
-    return outlineQuantizeRows(row);
-  row.quantizer = outliner.getPlan().getQuantizer(root);
+  if (auto quantize = dyn_cast<nn::QuantizeRowsOp>(root))
+    return outlineQuantizeRows(row, quantize);
   if (auto softmax = dyn_cast<nn::SoftmaxOp>(root))
     return outlineSoftmax(row, softmax.getAxis(), /*logarithm=*/false);
   if (auto softmax = dyn_cast<nn::LogSoftmaxOp>(root))

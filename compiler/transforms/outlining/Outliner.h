@@ -57,7 +57,6 @@ public:
 
   /// Where |value| lies; null if it has no memory (it is computed where it is read).
   const TensorView *findView(mlir::Value value);
-  const OutlinePlan &getPlan() const { return plan; }
 
   /// The constant that |recipe| makes, stored once.
   TensorView getConstant(const ConstantRecipe &recipe);

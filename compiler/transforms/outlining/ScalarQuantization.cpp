@@ -103,9 +103,10 @@ SmallVector<Value> heddle::emitRowCodes(OpBuilder &b, Value x, Value low, Value 
   };
   auto round = [&](Value value) { return emitUnary(b, nn::UnaryKind::Round, value, f32); };
   auto toCode = [&](Value value) -> Value {
-    // In range, which emitCast doesn't know.
-    Value code = b.create<arith::FPToSIOp>(loc, b.getI32Type(), value);
-    return b.create<arith::TruncIOp>(loc, kernelElementType(to), code);
+    // Whole numbers from 0 to 255 are the low bits once 1.5 * 2^23 is added; a conversion would guard against more.
+    Value shifted = bin(nn::BinaryKind::Add, value, number(12582912));
+    Value bits = b.create<arith::BitcastOp>(loc, b.getI32Type(), shifted);
+    return b.create<arith::TruncIOp>(loc, kernelElementType(to), bits);
   };
   low = bin(nn::BinaryKind::Min, low, number(0));
   high = bin(nn::BinaryKind::Max, high, number(0));

@@ -90,28 +90,6 @@ func.func @main(%x: tensor<?x8xf32> {nn.name = "x", nn.dims = ["r", 8]}) -> (ten
 
 // -----
 
-// A norm quantises its own rows; the floats are stored where something else reads them.
-// CHECK: rt.dispatch @i8f32_rowwise
-// CHECK: rt.dispatch @f32i8_rowwise
-// CHECK-NOT: rt.dispatch
-// CHECK: kernel.rowwise {{.*}}combiners = [#kernel.combiner<sum>, #kernel.combiner<minimum>, #kernel.combiner<maximum>]
-// CHECK: } : tensor<?x8xi8>, tensor<?xf32>, tensor<?xi8>
-// CHECK: kernel.rowwise {{.*}}combiners = [#kernel.combiner<sum>, #kernel.combiner<sum>, #kernel.combiner<minimum>, #kernel.combiner<maximum>]
-// CHECK: } : tensor<?x8xf32>, tensor<?x8xi8>, tensor<?xf32>, tensor<?xi8>
-func.func @main(%x: tensor<?x8xf32> {nn.name = "x", nn.dims = ["r", 8]})
-    -> (tensor<?x8xui8> {nn.name = "a", nn.dims = ["r", 8]}, tensor<?x8xui8> {nn.name = "b", nn.dims = ["r", 8]},
-        tensor<?x8xf32> {nn.name = "y", nn.dims = ["r", 8]}) {
-  %g = nn.constant dense<1.0> : tensor<8xf32>
-  %n = nn.rms_norm %x, %g {axis = 1 : i64, epsilon = 1.0e-6 : f32} : (tensor<?x8xf32>, tensor<8xf32>) -> tensor<?x8xf32>
-  %a, %s, %z = nn.quantize_rows %n : (tensor<?x8xf32>) -> (tensor<?x8xui8>, tensor<?x1xf32>, tensor<?x1xui8>)
-  %l = nn.layer_norm %x, %g, %g {axis = 1 : i64, epsilon = 1.0e-6 : f32} : (tensor<?x8xf32>, tensor<8xf32>, tensor<8xf32>) -> tensor<?x8xf32>
-  %y = nn.binary add %l, %x : (tensor<?x8xf32>, tensor<?x8xf32>) -> tensor<?x8xf32>
-  %b, %t, %u = nn.quantize_rows %y : (tensor<?x8xf32>) -> (tensor<?x8xui8>, tensor<?x1xf32>, tensor<?x1xui8>)
-  return %a, %b, %y : tensor<?x8xui8>, tensor<?x8xui8>, tensor<?x8xf32>
-}
-
-// -----
-
 // Elements of a table that is stored as codes are dequantised where they are read, however that is written.
 // CHECK-DAG: rt.constant {{.*}}kind = "quantize"{{.*}} : tensor<1000x8xi8>
 // CHECK-DAG: rt.constant {{.*}}tensor<100x2xui8>{{.*}} : tensor<100x2xi8>
