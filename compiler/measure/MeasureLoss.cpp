@@ -301,11 +301,11 @@ LogicalResult LossMeasurement::run() {
     if (failed(search(statistics)))
       return failure();
     if (llvm::none_of(selection, [](char isQuantized) { return isQuantized; }))
-      return errors.add(
-          {ErrorCode::H0111,
-           llvm::formatv("--max-loss {0} leaves nothing to quantise: all of it costs {1:f4}", *options.maxLoss, all)
-               .str(),
-           "", "allow for more, or leave --quantize out"});
+      return errors.add({ErrorCode::H0601,
+                         llvm::formatv("nothing can be quantised within a loss of {0:e1}; all of it costs {1:e1}",
+                                       *options.maxLoss, all)
+                             .str(),
+                         "in --max-loss", "allow for more, or leave --quantize out"});
     statistics = LossStatistics(session.getEntry(), selection.size());
     if (failed(measure(selection, kAll, statistics)))
       return failure();

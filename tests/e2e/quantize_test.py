@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""`heddle compile --quantize`: sizes, what stays float, the loss that is reported and the one that is there, the search
+for a bound, and that nothing of it depends on chance."""
+
+import json
+import sys
+import unittest
+
+import numpy as np
+import onnx
+
+import case
+import command
+import heddle
+import models
+
+sys.path.append(str(models.SOURCE / "tools/bench"))
+import bert  # noqa: E402
+
+
+def cosine(a, b):
+    a, b = a.ravel().astype(np.float64), b.ravel().astype(np.float64)
+    return a @ b / np.sqrt((a @ a) * (b @ b))
+
+
+def relative_error(actual, expected):
+    return np.abs(actual - expected).max() / np.abs(expected).max()
+
+
+class QuantizeTest(case.ArtifactTestCase):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.model = cls.scratch / "bert.onnx"
+        # A table of words above 2 MB, so that it is quantised too.
+        onnx.save(bert.Bert(layers=2, width=128, heads=4, hidden=320, vocabulary=5000).build(), cls.model)
+        cls.plain = command.compile_model(cls.model, cls.scratch / "f32.heddle")
+        cls.coded, cls.report = cls.compile_quantized("w8a8")
+
+    @classmethod
+    def compile_quantized(cls, name, *options):
+        """The artifact made with OPTIONS and its report."""
+        artifact, report = cls.scratch / f"{name}.heddle", cls.scratch / f"{name}.json"
+        command.compile_model(cls.model, artifact, "--quantize", "w8a8", "--report", report, *options)
+        return artifact, json.loads(report.read_text())
+
+    def run_artifact(self, artifact, feeds):
+        with heddle.Program(artifact) as program:
+            return program.run(feeds)
+
+    def feeds(self, batch=3, length=21):
+        with heddle.Program(self.plain) as program:
+            return models.feeds(program.inputs, batch, length)
+
+    def test_the_artifact_is_small_and_says_so(self):
+        self.assertLess(self.coded.stat().st_size, 0.4 * self.plain.stat().st_size)
+        options = json.loads(command.heddle("inspect", self.coded, "--json").stdout)["options"]
+        self.assertEqual(options["quantize"], "w8a8")
+
+    def test_numbers_are_near_the_other_engines(self):
+        feeds = self.feeds()
+        expected = models.Oracle(self.model).run(feeds)
+        for name, values in self.run_artifact(self.coded, feeds).items():
+            # 8 bits of weights and activations over two layers of random weights: 1 % is measured, twice that allowed.
+            self.assertLess(relative_error(values, expected[name]), 0.02)
+            self.assertGreater(relative_error(values, expected[name]), 1e-4, "float by mistake")
+            self.assertGreater(cosine(values, expected[name]), 0.999)
+
+    def test_every_place_is_reported(self):
+        places = self.report["quantization"]["places"]
+        # Query, key and value are one product, then the output and two; tables of words, positions and types.
+        products = [place for place in places if place["kind"] == "product"]
+        self.assertEqual(len(products), 2 * 4)
+        self.assertTrue(all(place["quantized"] for place in products))
+        tables = [place.get("reason") for place in places if place["kind"] == "table"]
+        self.assertEqual(sorted(tables, key=str), sorted([None, "it has less than 2 MB", "it has less than 2 MB"], key=str))
+        coded = [kernel for kernel in self.report["kernels"] if kernel["quantized"] == "yes: w8a8"]
+        self.assertGreaterEqual(len(coded), 2 * 4)
+
+    def test_the_loss_that_is_reported_is_there(self):
+        """The report's inputs aren't known here; on others the loss is of the same size."""
+        loss = self.report["quantization"]["loss"]
+        feeds = self.feeds(batch=4, length=32)
+        plain, coded = self.run_artifact(self.plain, feeds), self.run_artifact(self.coded, feeds)
+        for output in loss["outputs"]:
+            measured = relative_error(coded[output["name"]], plain[output["name"]])
+            self.assertLess(abs(np.log(measured / output["relative_error"])), np.log(2))
+            self.assertGreater(output["cosine"], 0.999)
+            self.assertLessEqual(output["least_cosine"], output["cosine"])
+        worst = [kernel["sqnr_db"] for kernel in loss["worst"]]
+        self.assertEqual(worst, sorted(kernel["sqnr_db"] for kernel in loss["kernels"])[:5])
+        self.assertTrue(all(20 < decibels < 60 for decibels in worst))
+        for kernel in loss["kernels"]:
+            self.assertEqual("outlier_channel" in kernel, kernel["kind"] == "product")
+        # Weights of float as in the float artifact: all but its other sections.
+        self.assertAlmostEqual(loss["float_weight_bytes"], self.plain.stat().st_size, delta=0.1 * self.plain.stat().st_size)
+
+    def test_what_is_excluded_stays_float(self):
+        artifact, report = self.compile_quantized("none", "--exclude", "*")
+        feeds = self.feeds()
+        plain, none = self.run_artifact(self.plain, feeds), self.run_artifact(artifact, feeds)
+        for name, values in none.items():
+            self.assertEqual(values.tobytes(), plain[name].tobytes())
+        reasons = {place.get("reason") for place in report["quantization"]["places"]}
+        self.assertEqual(reasons, {"excluded", "it has less than 2 MB"})
+        # One node of a merged projection stands for all of it.
+        _, report = self.compile_quantized("query", "--exclude", "0.query.*")
+        excluded = [place for place in report["quantization"]["places"] if place.get("reason") == "excluded"]
+        self.assertEqual(len(excluded), 1)
+        self.assertIn("0.key.MatMul", excluded[0]["nodes"])
+
+    def test_tables_can_stay_float(self):
+        artifact, report = self.compile_quantized("tables", "--embedding", "f32")
+        reasons = [place.get("reason") for place in report["quantization"]["places"] if place["kind"] == "table"]
+        self.assertIn("tables stay float", reasons)
+        self.assertGreater(artifact.stat().st_size, self.coded.stat().st_size + 3 * 5000 * 128 * 0.9)
+
+    def test_a_bound_is_kept_and_its_choice_can_be_given(self):
+        bound = 0.6 * self.report["quantization"]["loss"]["relative_error"]
+        artifact, report = self.compile_quantized("bound", "--max-loss", bound)
+        loss = report["quantization"]["loss"]
+        self.assertLessEqual(loss["relative_error"], bound)
+        self.assertGreater(len(loss["exclude"]), 0)
+        self.assertLess(len(loss["exclude"]), 2 * 4 + 1)
+        again, _ = self.compile_quantized("again", *(word for node in loss["exclude"] for word in ("--exclude", node)))
+        self.assertEqual(artifact.read_bytes(), again.read_bytes())
+
+    def test_a_bound_that_nothing_keeps_is_missed(self):
+        run = command.heddle("compile", self.model, "-o", self.scratch / "no.heddle", "--quantize", "w8a8", "--max-loss",
+                             "1e-12", expect=1)
+        self.assertIn("error[H0601]: nothing can be quantised within a loss of 1.0e-12", run.stderr)
+        self.assertFalse((self.scratch / "no.heddle").exists())
+
+    def test_same_bytes_and_figures_every_time(self):
+        again, report = self.compile_quantized("again", "--threads", "1")
+        self.assertEqual(self.coded.read_bytes(), again.read_bytes())
+        self.assertEqual(self.report["quantization"], report["quantization"])
+
+    def test_measuring_can_be_left_out(self):
+        artifact, report = self.compile_quantized("unmeasured", "--no-measure")
+        self.assertEqual(self.coded.read_bytes(), artifact.read_bytes())
+        self.assertEqual(report["quantization"]["not_measured"], "not asked for")
+        self.assertNotIn("loss", report["quantization"])
+
+    def test_pair_safe_weights_are_for_targets_that_need_them(self):
+        def codes(*options):
+            text = command.heddle("compile", self.model, "-o", "-", "--quantize", "w8a8", "--compile-to", "quantization",
+                                  *options).stdout
+            return text.count("pair_safe")
+        self.assertEqual(codes("--target", "cpu:x86-64-v3"), 2 * 4)
+        self.assertEqual(codes("--target", "cpu:x86-64-v3,cpu:znver4"), 2 * 4)
+        self.assertEqual(codes("--target", "cpu:znver4"), 0)
+        self.assertEqual(codes("--target", "cpu:x86-64-v3", "--no-pair-safe"), 0)
+
+    def test_sentences_of_a_real_encoder(self):
+        model = models.minilm()
+        plain = command.compile_model(model, self.scratch / "minilm.heddle")
+        coded = command.compile_model(model, self.scratch / "minilm8.heddle", "--quantize", "w8a8")
+        self.assertLess(coded.stat().st_size, 0.27 * plain.stat().st_size)
+        with heddle.Program(plain) as program:
+            feeds = models.feeds(program.inputs, 8, 24)
+        expected, actual = self.run_artifact(plain, feeds), self.run_artifact(coded, feeds)
+        for name, values in actual.items():
+            if values.dtype == np.float32:
+                cosines = [cosine(row, wanted) for row, wanted in zip(values, expected[name])]
+                # What is promised of sentences; these ids are of rare words, some of them never trained.
+                self.assertGreater(np.mean(cosines), 0.998)
+                self.assertGreater(min(cosines), 0.99)
+
+
+if __name__ == "__main__":
+    unittest.main()
