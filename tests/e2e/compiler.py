@@ -18,9 +18,9 @@ class Options(ctypes.Structure):
                 ("shape_count", ctypes.c_size_t), ("bucket", text), ("precision", text), ("quantize", text),
                 ("embedding", text), ("excludes", ctypes.POINTER(text)), ("exclude_count", ctypes.c_size_t),
                 ("no_measure", ctypes.c_int), ("max_loss", ctypes.c_double), ("samples", ctypes.c_void_p),
-                ("samples_user", ctypes.c_void_p), ("no_pair_safe", ctypes.c_int), ("compile_to", text), ("dump_phases_to", text), ("report_path", text),
-                ("thread_count", ctypes.c_uint), ("no_fusion", ctypes.c_int), ("progress", ctypes.c_void_p),
-                ("progress_user", ctypes.c_void_p)]
+                ("samples_user", ctypes.c_void_p), ("no_pair_safe", ctypes.c_int), ("compile_to", text),
+                ("dump_phases_to", text), ("report_path", text), ("thread_count", ctypes.c_uint),
+                ("no_fusion", ctypes.c_int), ("progress", ctypes.c_void_p), ("progress_user", ctypes.c_void_p)]
 
 
 def load_library():

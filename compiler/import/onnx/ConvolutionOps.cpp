@@ -2,6 +2,7 @@
 //
 // Operators with windows over spatial dimensions: convolutions, their transposes and quantised forms, pooling.
 
+#include "compiler/import/onnx/MicrosoftQuantizationOps.h"
 #include "compiler/import/onnx/NodeMath.h"
 #include "compiler/import/onnx/OpTable.h"
 
@@ -226,20 +227,28 @@ LogicalResult buildQLinearConv(NodeContext &node) {
 // Pooling
 //===------------------------------------------------------------------------------------------------------------===//
 
-template <nn::PoolKind kind> LogicalResult buildPool(NodeContext &node) {
-  if (node.getRank(0) < 3)
-    return node.fail(ErrorCode::H0204, "input must have a rank of at least 3");
+/// |input| has the shape of input 0.
+template <nn::PoolKind kind> Value createPool(NodeContext &node, Value input) {
+  if (node.getRank(0) < 3) {
+    (void)node.fail(ErrorCode::H0204, "input must have a rank of at least 3");
+    return {};
+  }
   node.ignoreAttr("storage_order"); // of output Indices, which isn't supported
   std::optional<Window> window = getWindow(node, {});
   if (!window)
-    return failure();
+    return {};
   bool isCeil = node.getFlag("ceil_mode", false);
   bool countsPads = kind == nn::PoolKind::Average && node.getFlag("count_include_pad", false);
   int64_t p = kind == nn::PoolKind::Lp ? node.getInt("p", 2) : 2;
   applyAutoPad(node, *window);
-  return node.emit<nn::PoolOp>(kind, node.getInput(0), llvm::ArrayRef<int64_t>(window->kernel),
-                               llvm::ArrayRef<int64_t>(window->strides), llvm::ArrayRef<int64_t>(window->pads),
-                               llvm::ArrayRef<int64_t>(window->dilations), p, isCeil, countsPads);
+  return node.createValue<nn::PoolOp>(kind, input, llvm::ArrayRef<int64_t>(window->kernel),
+                                      llvm::ArrayRef<int64_t>(window->strides), llvm::ArrayRef<int64_t>(window->pads),
+                                      llvm::ArrayRef<int64_t>(window->dilations), p, isCeil, countsPads);
+}
+
+template <nn::PoolKind kind> LogicalResult buildPool(NodeContext &node) {
+  Value result = createPool<kind>(node, node.getInput(0));
+  return result ? node.setOutputs(result) : failure();
 }
 
 /// One window over all spatial dimensions.
@@ -252,7 +261,14 @@ template <nn::ReduceKind kind> LogicalResult buildGlobalPool(NodeContext &node) 
   return node.emit<nn::ReduceOp>(kind, node.getInput(0), llvm::ArrayRef<int64_t>(axes), /*keepdims=*/true);
 }
 
+/// The same as the standard operator's, where channels come first.
+LogicalResult buildMicrosoftQLinearConv(NodeContext &node) {
+  return failed(refuseChannelsLast(node)) ? failure() : buildQLinearConv(node);
+}
+
 } // namespace
+
+Value createAveragePool(NodeContext &node, Value input) { return createPool<nn::PoolKind::Average>(node, input); }
 
 llvm::ArrayRef<OpRow> getConvolutionOps() {
   static constexpr OpRow kRows[] = {
@@ -260,6 +276,7 @@ llvm::ArrayRef<OpRow> getConvolutionOps() {
       {"", "ConvTranspose", 1, 2, 3, buildConvTranspose},
       {"", "ConvInteger", 10, 2, 4, buildConvInteger},
       {"", "QLinearConv", 10, 8, 9, buildQLinearConv},
+      {"com.microsoft", "QLinearConv", 1, 8, 9, buildMicrosoftQLinearConv},
       {"", "MaxPool", 1, 1, 1, buildPool<nn::PoolKind::Max>},
       {"", "AveragePool", 1, 1, 1, buildPool<nn::PoolKind::Average>},
       {"", "LpPool", 2, 1, 1, buildPool<nn::PoolKind::Lp>},

@@ -34,6 +34,13 @@ Value NodeMath::widen(Value x) {
   return type && (type.isF16() || type.isBF16()) ? cast(x, node.getBuilder().getF32Type()) : x;
 }
 
+Value NodeMath::parameter(Value value) {
+  if (!value || node.hasFailed())
+    return value;
+  auto type = llvm::cast<RankedTensorType>(value.getType());
+  return type.getRank() == 1 && type.getDimSize(0) == 1 ? node.createAsScalar(value) : value;
+}
+
 Value NodeMath::alongChannels(Value x, int64_t rank) {
   if (!x || llvm::cast<RankedTensorType>(x.getType()).getRank() != 1) {
     if (x)

@@ -37,6 +37,9 @@ struct NodeMath {
   mlir::Value cast(mlir::Value x, mlir::Type to);
   /// A float of 16 bits as f32, so that a formula isn't rounded at each step; all else as it is.
   mlir::Value widen(mlir::Value x);
+  /// A scale or zero point as the nn dialect wants it: a vector of one element, which many files have where a scalar is
+  /// meant, becomes a scalar. Null stays null.
+  mlir::Value parameter(mlir::Value value);
   /// |x|, a vector of one value a channel, for tensors of |rank| that have channels at axis 1.
   mlir::Value alongChannels(mlir::Value x, int64_t rank);
 };

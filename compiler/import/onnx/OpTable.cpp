@@ -12,9 +12,9 @@ llvm::SmallVector<OpRow, 0> getAllOps() {
   llvm::SmallVector<OpRow, 0> rows;
   for (llvm::ArrayRef<OpRow> family :
        {getActivationOps(), getAttentionOps(), getConstantOps(), getContractionOps(), getControlOps(),
-        getElementwiseOps(), getFusedOps(), getIndexingOps(), getMicrosoftAttentionOps(), getNormalizationOps(),
-        getQuantizationOps(), getReductionOps(), getRotaryOps(), getShapeOps(), getSpectralOps(), getConvolutionOps(),
-        getResamplingOps()})
+        getElementwiseOps(), getFusedOps(), getIndexingOps(), getMicrosoftAttentionOps(), getMicrosoftQuantizationOps(),
+        getNormalizationOps(), getQuantizationOps(), getReductionOps(), getRotaryOps(), getShapeOps(), getSpectralOps(),
+        getConvolutionOps(), getResamplingOps()})
     llvm::append_range(rows, family);
   return rows;
 }

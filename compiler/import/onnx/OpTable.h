@@ -47,6 +47,7 @@ llvm::ArrayRef<OpRow> getElementwiseOps();
 llvm::ArrayRef<OpRow> getFusedOps();
 llvm::ArrayRef<OpRow> getIndexingOps();
 llvm::ArrayRef<OpRow> getMicrosoftAttentionOps();
+llvm::ArrayRef<OpRow> getMicrosoftQuantizationOps();
 llvm::ArrayRef<OpRow> getNormalizationOps();
 llvm::ArrayRef<OpRow> getQuantizationOps();
 llvm::ArrayRef<OpRow> getReductionOps();

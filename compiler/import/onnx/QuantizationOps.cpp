@@ -11,15 +11,6 @@ namespace heddle::importer {
 
 namespace {
 
-/// A parameter as the nn dialect wants it: a vector of one element, which many files have where a scalar is meant,
-/// becomes a scalar. Null stays null.
-Value normalizeParameter(NodeContext &node, Value parameter) {
-  if (!parameter || node.hasFailed())
-    return parameter;
-  auto type = cast<RankedTensorType>(parameter.getType());
-  return type.getRank() == 1 && type.getDimSize(0) == 1 ? node.createAsScalar(parameter) : parameter;
-}
-
 struct Granularity {
   int64_t axis = 0;
   int64_t blockSize = 0;
@@ -28,7 +19,8 @@ struct Granularity {
 /// Where along the input the scale varies. With a scalar scale the axis has no meaning and may be out of range.
 Granularity getGranularity(NodeContext &node, Value scale) {
   Granularity granularity;
-  int64_t axis = node.getOpset() >= 13 ? node.getInt("axis", 1) : 1;
+  bool isMicrosoft = node.getNode().domain == "com.microsoft"; // there of version 1, with an axis
+  int64_t axis = node.getOpset() >= 13 || isMicrosoft ? node.getInt("axis", 1) : 1;
   if (node.getOpset() >= 21)
     granularity.blockSize = node.getInt("block_size", 0);
   if (granularity.blockSize < 0)
@@ -54,7 +46,8 @@ Type getOutputType(NodeContext &node, Type fallback) {
 /// The zero point's type is the result's; without one it is u8, or what output_dtype says.
 LogicalResult buildQuantizeLinear(NodeContext &node) {
   node.ignoreAttr("saturate"); // known to 8-bit floats only
-  Value scale = normalizeParameter(node, node.getInput(1)), zeroPoint = normalizeParameter(node, node.getInput(2));
+  NodeMath math{node};
+  Value scale = math.parameter(node.getInput(1)), zeroPoint = math.parameter(node.getInput(2));
   Granularity granularity = getGranularity(node, scale);
   Type to = node.getInput(2) ? node.getElementType(2) : node.getBuilder().getIntegerType(8, /*isSigned=*/false);
   if (node.getOpset() >= 21) {
@@ -71,7 +64,8 @@ LogicalResult buildQuantizeLinear(NodeContext &node) {
 
 /// The result has the scale's type, unless output_dtype (opset 23) asks for another.
 LogicalResult buildDequantizeLinear(NodeContext &node) {
-  Value scale = normalizeParameter(node, node.getInput(1)), zeroPoint = normalizeParameter(node, node.getInput(2));
+  NodeMath math{node};
+  Value scale = math.parameter(node.getInput(1)), zeroPoint = math.parameter(node.getInput(2));
   Granularity granularity = getGranularity(node, scale);
   Type own = node.getElementType(1);
   Type wanted = node.getOpset() >= 23 ? getOutputType(node, own) : own;
@@ -87,13 +81,14 @@ LogicalResult buildDynamicQuantizeLinear(NodeContext &node) {
 }
 
 LogicalResult buildMatMulInteger(NodeContext &node) {
-  Value lhsZero = normalizeParameter(node, node.getInput(2)), rhsZero = normalizeParameter(node, node.getInput(3));
+  NodeMath math{node};
+  Value lhsZero = math.parameter(node.getInput(2)), rhsZero = math.parameter(node.getInput(3));
   return node.emit<nn::MatMulIntegerOp>(node.getInput(0), node.getInput(1), lhsZero, rhsZero);
 }
 
 /// |parameter| of the left side: one a row stands before the columns.
 Value alongRows(NodeContext &node, Value parameter) {
-  parameter = normalizeParameter(node, parameter);
+  parameter = NodeMath{node}.parameter(parameter);
   if (node.hasFailed() || cast<RankedTensorType>(parameter.getType()).getRank() != 1)
     return parameter;
   return node.createValue<nn::UnsqueezeOp>(parameter, llvm::ArrayRef<int64_t>(1));
@@ -103,14 +98,14 @@ Value alongRows(NodeContext &node, Value parameter) {
 LogicalResult buildQLinearMatMul(NodeContext &node) {
   NodeMath math{node};
   Type f32 = node.getBuilder().getF32Type();
-  Value lhsZero = normalizeParameter(node, node.getInput(2)), rhsZero = normalizeParameter(node, node.getInput(5));
+  Value lhsZero = math.parameter(node.getInput(2)), rhsZero = math.parameter(node.getInput(5));
   Value sums = node.createValue<nn::MatMulIntegerOp>(node.getInput(0), node.getInput(3), lhsZero, rhsZero);
   // One factor for the whole way from sums to codes: it is rounded once.
   Value lhsScale = math.cast(alongRows(node, node.getInput(1)), f32);
-  Value rhsScale = math.cast(normalizeParameter(node, node.getInput(4)), f32);
+  Value rhsScale = math.cast(math.parameter(node.getInput(4)), f32);
   Value resultScale = math.cast(alongRows(node, node.getInput(6)), f32);
   Value factor = math.div(math.mul(lhsScale, rhsScale), resultScale);
-  Value zero = normalizeParameter(node, node.getInput(7)), one = node.createScalar(f32, 1);
+  Value zero = math.parameter(node.getInput(7)), one = node.createScalar(f32, 1);
   return node.emit<nn::QuantizeLinearOp>(math.mul(math.cast(sums, f32), factor), one, zero, int64_t(0), int64_t(0),
                                          node.getElementType(7));
 }
@@ -124,6 +119,8 @@ llvm::ArrayRef<OpRow> getQuantizationOps() {
       {"", "DynamicQuantizeLinear", 11, 1, 1, buildDynamicQuantizeLinear},
       {"", "MatMulInteger", 10, 2, 4, buildMatMulInteger},
       {"", "QLinearMatMul", 10, 8, 8, buildQLinearMatMul},
+      {"com.microsoft", "QuantizeLinear", 1, 2, 3, buildQuantizeLinear},
+      {"com.microsoft", "DequantizeLinear", 1, 2, 3, buildDequantizeLinear},
   };
   return kRows;
 }

@@ -2,6 +2,7 @@
 //
 // Reductions, running sums, softmax.
 
+#include "compiler/import/onnx/MicrosoftQuantizationOps.h"
 #include "compiler/import/onnx/NodeContext.h"
 #include "compiler/import/onnx/OpTable.h"
 
@@ -47,21 +48,28 @@ LogicalResult buildCumSum(NodeContext &node) {
   return node.emit<nn::CumSumOp>(node.getInput(0), axis, exclusive, reverse);
 }
 
-template <typename OpTy> LogicalResult buildSoftmax(NodeContext &node) {
-  bool flattens = node.getOpset() < 13;
+template <typename OpTy> Value createAlongAxis(NodeContext &node, Value x, int64_t opset) {
+  bool flattens = opset < 13;
   int64_t rank = node.getRank(0);
   int64_t axis = node.normalizeAxis(node.getInt("axis", flattens ? 1 : -1), rank);
-  Value x = node.getInput(0);
   if (!flattens || axis == rank - 1)
-    return node.emit<OpTy>(x, axis);
+    return node.createValue<OpTy>(x, axis);
   // Before opset 13 the tensor is seen as a matrix whose rows are all dimensions from |axis| on.
   Value shape = node.createValue<nn::ShapeOp>(x, int64_t(0), rank);
   Value matrix = node.createValue<nn::FlattenOp>(x, axis);
   Value rows = node.createValue<OpTy>(matrix, int64_t(1));
-  return node.emit<nn::ReshapeOp>(rows, shape, /*allowzero=*/true);
+  return node.createValue<nn::ReshapeOp>(rows, shape, /*allowzero=*/true);
+}
+
+template <typename OpTy> LogicalResult buildSoftmax(NodeContext &node) {
+  return node.setOutputs(createAlongAxis<OpTy>(node, node.getInput(0), node.getOpset()));
 }
 
 } // namespace
+
+Value createSoftmax(NodeContext &node, Value x, int64_t opset) {
+  return createAlongAxis<nn::SoftmaxOp>(node, x, opset);
+}
 
 llvm::ArrayRef<OpRow> getReductionOps() {
   using nn::ArgReduceKind, nn::ReduceKind;
