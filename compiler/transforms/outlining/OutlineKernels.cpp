@@ -40,7 +40,7 @@ static bool isTooLarge(Type type) {
 static bool isReadAsHalfBytes(Value value) {
   return llvm::all_of(value.getUses(), [](OpOperand &use) {
     Operation *reader = use.getOwner();
-    if (isa<nn::TransposeOp>(reader) || (isa<nn::DequantizeLinearOp>(reader) && use.getOperandNumber() == 0))
+    if (isa<nn::TransposeOp, nn::DequantizeLinearOp>(reader))
       return isReadAsHalfBytes(reader->getResult(0));
     return readsCodes(use);
   });

@@ -60,9 +60,10 @@ static bool isCodeType(Type type, unsigned width) {
 
 static std::optional<WeightCodes> matchBlocks(nn::DequantizeLinearOp op, unsigned depthAxis) {
   std::optional<ConstantRecipe> scales = findConstantRecipe(op.getScale());
-  // A kernel knows blocks of an even size along K, and no zero points of theirs.
-  if (!scales || !isCodeType(typeOf(op.getInput()).getElementType(), 4) ||
-      typeOf(op.getInput()).getElementType().isUnsignedInteger() || op.getZeroPoint() || op.getAxis() != depthAxis ||
+  Type code = typeOf(op.getInput()).getElementType();
+  // A kernel knows blocks of an even size along K, and codes around 0: unsigned ones get there by their highest bit.
+  std::optional<int64_t> zero = op.getZeroPoint() ? getUniformInt(op.getZeroPoint()) : 0;
+  if (!scales || !isCodeType(code, 4) || zero != (code.isUnsignedInteger() ? 8 : 0) || op.getAxis() != depthAxis ||
       op.getBlockSize() % 2 != 0)
     return std::nullopt;
   if (depthAxis == 1)

@@ -180,3 +180,21 @@ func.func @main(%x: tensor<?x8xf32> {nn.name = "x", nn.dims = ["s", 8]})
   %y = nn.matmul %x, %d : (tensor<?x8xf32>, tensor<8x20xf32>) -> tensor<?x20xf32>
   return %y : tensor<?x20xf32>
 }
+
+// -----
+
+// Half bytes of the model, N x K: unsigned ones around 8 get signed by their highest bit.
+// CHECK-DAG: rt.constant @{{.*}} {recipe = [{kind = "flip"}, {kind = "transpose", permutation = array<i64: 1, 0>}, {kind = "pack", nibbles = true, panel = 16 : i64}]{{.*}}} : tensor<2x4x16xi8>
+// CHECK-DAG: rt.constant @{{.*}} {recipe = [{kind = "transpose", permutation = array<i64: 1, 0>}, {kind = "pack", panel = 16 : i64}]{{.*}}} : tensor<2x2x16xf32>
+// CHECK: rt.dispatch @f32_contract
+// CHECK-NOT: rt.dispatch
+func.func @main(%x: tensor<?x8xf32> {nn.name = "x", nn.dims = ["s", 8]})
+    -> (tensor<?x20xf32> {nn.name = "y", nn.dims = ["s", 20]}) {
+  %c = nn.constant dense<3> : tensor<20x8xui4>
+  %s = nn.constant dense<1.5> : tensor<20x2xf32>
+  %z = nn.constant dense<8> : tensor<20x2xui4>
+  %d = nn.dequantize_linear %c, %s, %z {axis = 1 : i64, block_size = 4 : i64} : (tensor<20x8xui4>, tensor<20x2xf32>, tensor<20x2xui4>) -> tensor<20x8xf32>
+  %t = nn.transpose %d perm [1, 0] : (tensor<20x8xf32>) -> tensor<8x20xf32>
+  %y = nn.matmul %x, %t : (tensor<?x8xf32>, tensor<8x20xf32>) -> tensor<?x20xf32>
+  return %y : tensor<?x20xf32>
+}
