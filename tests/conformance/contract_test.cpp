@@ -93,6 +93,42 @@ TEST(ContractOfPairs, GivesTheSameBitsForARowWhateverTheOthers) {
   check_rows_alone(kPairTarget, paired_product(80, 96), 96);
 }
 
+/// Widens weights to f32 as they are read: bytes exactly, half bytes with their scale, rounded once.
+TEST(ContractByWeights, WidensBytes) {
+  for (auto [n, k] : {std::pair(48, 48), {80, 33}, {64, 96}, {1, 3}, {129, 20}, {24, 0}, {32, 1}})
+    check_kernel(weight_product(n, k), "product", rows({0, 1, 2, 3, 5, 8, 9, 13, 16, 31, 260}));
+}
+
+TEST(ContractByWeights, WidensHalfBytes) {
+  for (auto [n, k, block] : {std::tuple(48, 64, 32),
+                             {80, 33, 32},
+                             {64, 96, 16},
+                             {1, 3, 2},
+                             {129, 20, 8},
+                             {24, 0, 32},
+                             {32, 1, 32},
+                             {50, 70, 128}})
+    check_kernel(half_byte_product(n, k, block), "product", rows({0, 1, 2, 3, 4, 5, 8, 9, 13, 16, 31, 260}));
+}
+
+TEST(ContractByWeights, GiveTheSameBitsForARowWhateverTheOthers) {
+  for (const std::string &target : runnable_targets()) {
+    check_rows_alone(target, weight_product(80, 96), 96);
+    check_rows_alone(target, half_byte_product(80, 96, 32), 96);
+  }
+}
+
+/// Rows whose k is no stride are copied, and so are those that a step of two k ends behind.
+TEST(ContractByWeights, ReadRowsOfAnyStride) {
+  for (bool is_half : {false, true}) {
+    std::string text = is_half ? half_byte_product(48, 63, 32) : weight_product(48, 63);
+    for (size_t at = 0; (at = text.find("tensor<?x63xf32>", at)) != std::string::npos;)
+      text.replace(at, 16, "tensor<3x?x21xf32>");
+    text.replace(text.find("(m, k)"), 6, "(k floordiv 21, m, k mod 21)");
+    check_kernel(text, "product", rows({0, 1, 7, 40}));
+  }
+}
+
 TEST(Contract, TakesTilesOfAnotherTarget) {
   auto module = kernel_module::compile(packed_product(48, 24), "cpu:x86-64-v3 with tiles of cpu:x86-64-v4");
   ASSERT_TRUE(module);

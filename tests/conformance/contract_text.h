@@ -79,4 +79,46 @@ kernel.func @product(%x: tensor<?x{1}xi8> {{kernel.dims = array<i64: 0>}, %w: te
                        n, k, (n + 15) / 16, (k + 3) / 4, attributes);
 }
 
+/// Floats x (rows, k) times packed bytes (k, n) with a scale for each column, and a bias.
+inline std::string weight_product(int64_t n, int64_t k) {
+  return llvm::formatv(R"(
+kernel.func @product(%x: tensor<?x{1}xf32> {{kernel.dims = array<i64: 0>}, %w: tensor<{2}x{1}x16xi8>,
+                     %t: tensor<{0}xf32>, %bias: tensor<{0}xf32>, %m: index)
+    -> (tensor<?x{0}xf32> {{kernel.dims = array<i64: 0>}) {{
+  %y = kernel.contract sizes(%m) bounds(affine_map<()[s0] -> (s0, {0}, {1})>)
+      ins(%x, %w, %t, %bias : tensor<?x{1}xf32>, tensor<{2}x{1}x16xi8>, tensor<{0}xf32>, tensor<{0}xf32>)
+      attributes {{indexing_maps = [affine_map<(m, n, k)[s0] -> (m, k)>, affine_map<(m, n, k)[s0] -> (0, 0, 0)>,
+                                   affine_map<(m, n, k)[s0] -> (n)>, affine_map<(m, n, k)[s0] -> (n)>,
+                                   affine_map<(m, n, k)[s0] -> (m, n)>], packed_rhs = {0} : i64} epilogue {{
+  ^bb0(%acc: f32, %scale: f32, %b: f32):
+    %scaled = arith.mulf %acc, %scale : f32
+    %r = arith.addf %scaled, %b : f32
+    kernel.yield %r : f32
+  } : tensor<?x{0}xf32>
+  kernel.return %y : tensor<?x{0}xf32>
+})",
+                       n, k, (n + 15) / 16);
+}
+
+/// The same with half bytes and a scale for each block of |block| k in each column.
+inline std::string half_byte_product(int64_t n, int64_t k, int64_t block) {
+  return llvm::formatv(R"(
+kernel.func @product(%x: tensor<?x{1}xf32> {{kernel.dims = array<i64: 0>}, %w: tensor<{2}x{3}x16xi8>,
+                     %t: tensor<{2}x{4}x16xf32>, %bias: tensor<{0}xf32>, %m: index)
+    -> (tensor<?x{0}xf32> {{kernel.dims = array<i64: 0>}) {{
+  %y = kernel.contract sizes(%m) bounds(affine_map<()[s0] -> (s0, {0}, {1})>)
+      ins(%x, %w, %t, %bias : tensor<?x{1}xf32>, tensor<{2}x{3}x16xi8>, tensor<{2}x{4}x16xf32>, tensor<{0}xf32>)
+      attributes {{indexing_maps = [affine_map<(m, n, k)[s0] -> (m, k)>, affine_map<(m, n, k)[s0] -> (0, 0, 0)>,
+                                   affine_map<(m, n, k)[s0] -> (0, 0, 0)>, affine_map<(m, n, k)[s0] -> (n)>,
+                                   affine_map<(m, n, k)[s0] -> (m, n)>],
+                  packed_rhs = {0} : i64, block_size = {5} : i64} epilogue {{
+  ^bb0(%acc: f32, %b: f32):
+    %r = arith.addf %acc, %b : f32
+    kernel.yield %r : f32
+  } : tensor<?x{0}xf32>
+  kernel.return %y : tensor<?x{0}xf32>
+})",
+                       n, k, (n + 15) / 16, (k + 1) / 2, (k + block - 1) / block, block);
+}
+
 } // namespace heddle::conformance

@@ -60,13 +60,21 @@ public:
   explicit FloatMultiply(KernelEmitter &emitter) : ContractMultiply(emitter, emitter.b.getF32Type(), 1) {}
 
   SmallVector<Value> multiply(const TileStep &step, ValueRange sums) override {
+    return multiplyFloats(step, sums, [&](int64_t j) -> Value {
+      return b.create<vector::LoadOp>(loc, sumType, step.rhs, step.panels[j]);
+    });
+  }
+
+protected:
+  /// |right|: the f32 of a panel at this step.
+  SmallVector<Value> multiplyFloats(const TileStep &step, ValueRange sums, llvm::function_ref<Value(int64_t)> right) {
     return multiplyAll(
         step, sums,
         [&](int64_t r) -> Value {
           Value element = b.create<memref::LoadOp>(loc, step.lhs, step.rows[r]);
           return b.create<vector::BroadcastOp>(loc, sumType, element);
         },
-        [&](int64_t j) -> Value { return b.create<vector::LoadOp>(loc, sumType, step.rhs, step.panels[j]); },
+        right,
         // vector.fma would leave it to LLVM whether to round once; math.fma always does.
         [&](Value left, Value right, Value sum) -> Value { return b.create<math::FmaOp>(loc, left, right, sum); });
   }
@@ -89,6 +97,73 @@ public:
           return callIntrinsic("llvm.x86.avx512bf16.dpbf16ps.512", sumType, {sum, left, right});
         });
   }
+};
+
+//===----------------------------------------------------------------------===//
+// Floats with weights that are widened as they are read
+//===----------------------------------------------------------------------===//
+
+class ByteWeightMultiply : public FloatMultiply {
+public:
+  explicit ByteWeightMultiply(KernelEmitter &emitter) : FloatMultiply(emitter) {}
+
+  SmallVector<Value> multiply(const TileStep &step, ValueRange sums) override {
+    auto bytes = VectorType::get({kLanes}, b.getI8Type()), words = VectorType::get({kLanes}, b.getI32Type());
+    return multiplyFloats(step, sums, [&](int64_t j) -> Value {
+      Value codes = b.create<vector::LoadOp>(loc, bytes, step.rhs, step.panels[j]);
+      return b.create<arith::SIToFPOp>(loc, sumType, b.create<arith::ExtSIOp>(loc, words, codes));
+    });
+  }
+};
+
+/// A byte holds an even k and the odd one behind it. What multiplies is the scaled weight, rounded to f32, so that no
+/// sum depends on how tiles are cut, and rows share what widening costs.
+class HalfByteWeightMultiply : public FloatMultiply {
+public:
+  explicit HalfByteWeightMultiply(KernelEmitter &emitter)
+      : FloatMultiply(emitter), isWide(emitter.plan.contract.vectorBits == 512) {}
+
+  SmallVector<Value> multiply(const TileStep &step, ValueRange sums) override {
+    auto bytes = VectorType::get({kLanes}, b.getI8Type()), words = VectorType::get({kLanes}, b.getI32Type());
+    SmallVector<Value> pairs;
+    for (Value panel : step.panels) {
+      Value read = b.create<vector::LoadOp>(loc, bytes, step.rhs, panel);
+      pairs.push_back(b.create<arith::ExtUIOp>(loc, words, read));
+    }
+    SmallVector<Value> even = multiplyFloats(step, sums, [&](int64_t j) { return widen(pairs[j], step.scales[j]); });
+    TileStep odd = step;
+    for (Value &row : odd.rows)
+      row = emitter.add(row, step.depthStride);
+    return multiplyFloats(odd, even, [&](int64_t j) {
+      return widen(b.create<arith::ShRUIOp>(loc, pairs[j], fill(words, b.getI32IntegerAttr(4))), step.scales[j]);
+    });
+  }
+
+private:
+  Value fill(VectorType type, Attribute value) {
+    return b.create<arith::ConstantOp>(loc, DenseElementsAttr::get(type, value));
+  }
+
+  /// |scale| times the code in the low four bits of each word, less 8.
+  Value widen(Value codes, Value scale) {
+    auto words = cast<VectorType>(codes.getType());
+    if (isWide) {
+      // A look-up in 16 numbers, which takes no more than these four bits.
+      SmallVector<float> numbers;
+      for (int64_t code = 0; code < 16; ++code)
+        numbers.push_back(static_cast<float>(code - 8));
+      Value table = b.create<arith::ConstantOp>(loc, DenseElementsAttr::get(sumType, ArrayRef(numbers)));
+      return b.create<arith::MulFOp>(loc, callIntrinsic("llvm.x86.avx512.permvar.sf.512", sumType, {table, codes}),
+                                     scale);
+    }
+    // scale * code - 8 * scale rounds once, to the same number.
+    Value low = b.create<arith::AndIOp>(loc, codes, fill(words, b.getI32IntegerAttr(15)));
+    Value number = b.create<arith::SIToFPOp>(loc, sumType, low);
+    Value offset = b.create<arith::MulFOp>(loc, scale, fill(sumType, b.getF32FloatAttr(-8)));
+    return b.create<math::FmaOp>(loc, number, scale, offset);
+  }
+
+  const bool isWide;
 };
 
 //===----------------------------------------------------------------------===//
@@ -231,6 +306,10 @@ std::unique_ptr<ContractMultiply> ContractMultiply::create(KernelEmitter &emitte
     return std::make_unique<FloatMultiply>(emitter);
   case Multiplier::PairsOfBf16:
     return std::make_unique<PairsOfBf16Multiply>(emitter);
+  case Multiplier::BytesOfWeights:
+    return std::make_unique<ByteWeightMultiply>(emitter);
+  case Multiplier::HalfBytesOfWeights:
+    return std::make_unique<HalfByteWeightMultiply>(emitter);
   case Multiplier::ByteDots:
     return std::make_unique<ByteDotMultiply>(emitter);
   case Multiplier::SafePairs:

@@ -31,6 +31,8 @@ Value ContractOperands::getNumSteps() {
 int64_t ContractOperands::getStepElements() const {
   switch (plan.contract.multiplier) {
   case Multiplier::Floats:
+  case Multiplier::BytesOfWeights:
+  case Multiplier::HalfBytesOfWeights:
     return kLanes;
   case Multiplier::PairsOfBf16:
     return 2 * kLanes;
@@ -39,10 +41,15 @@ int64_t ContractOperands::getStepElements() const {
   }
 }
 
+Value ContractOperands::depthStride() {
+  bool isCopied = plan.contract.lhsCopy != LhsCopy::None;
+  return isCopied ? emitter.index(1) : emitter.size(plan.getInput(0).strides[k]);
+}
+
 Value ContractOperands::lhsStep() {
-  if (plan.contract.lhsCopy != LhsCopy::None)
-    return emitter.index(1);
-  return emitter.mul(emitter.size(plan.getInput(0).strides[k]), emitter.index(plan.contract.stepDepth));
+  // A word of a copied row is all that a step reads, but where rows are floats as they are.
+  bool isWord = plan.contract.lhsCopy != LhsCopy::None && plan.contract.lhsCopy != LhsCopy::Floats;
+  return isWord ? emitter.index(1) : emitter.mul(depthStride(), emitter.index(plan.contract.stepDepth));
 }
 
 //===--- Panels -------------------------------------------------------------===//
@@ -90,6 +97,16 @@ Value ContractOperands::rhsPanel(int64_t j) {
     return emitter.mul(emitter.mul(emitter.index(j), packer.paddedDepth()), emitter.index(kLanes));
   Value panel = emitter.add(firstPanel, emitter.mul(panelStep, emitter.index(j)));
   return emitter.mul(emitter.mul(panel, emitter.index(getStepElements())), getNumSteps());
+}
+
+Value ContractOperands::loadScales(int64_t j, Value block) {
+  unsigned input = *cast<kernel::ContractOp>(plan.root).getScalesInput();
+  AffineExpr depth = plan.nest.bounds[k].toExpr(plan.space);
+  Value blocks = emitter.size(depth.ceilDiv(plan.contract.blockSteps * plan.contract.stepDepth));
+  Value panel = emitter.add(firstPanel, emitter.mul(panelStep, emitter.index(j)));
+  Value place = emitter.mul(emitter.add(emitter.mul(panel, blocks), block), emitter.index(kLanes));
+  Lanes lanes{kLanes, n, nullptr};
+  return emitter.loadUnit(emitter.getBinding(plan.bindings[input]), emitter.b.getF32Type(), place, lanes);
 }
 
 Value ContractOperands::nextRhsPanel(int64_t j) {

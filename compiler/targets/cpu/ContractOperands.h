@@ -42,6 +42,8 @@ public:
   /// element is a word of 32 bits.
   mlir::Value lhsRow(mlir::Value row);
   mlir::Value lhsStep();
+  /// Elements from one k to the next.
+  mlir::Value depthStride();
   mlir::Value lhsMemory() {
     return plan.contract.lhsCopy != LhsCopy::None ? emitter.scratch : emitter.getBinding(plan.bindings[0]);
   }
@@ -49,6 +51,8 @@ public:
   mlir::Value rhsPanel(int64_t j);
   /// The same of the group that comes next, or of this one if it is the last. Weights only.
   mlir::Value nextRhsPanel(int64_t j);
+  /// Scales of block |block| for panel |j| of the group.
+  mlir::Value loadScales(int64_t j, mlir::Value block);
   mlir::Value rhsMemory() { return plan.contract.packedRhs ? emitter.getBinding(plan.bindings[1]) : emitter.scratch; }
 
 private:

@@ -39,12 +39,26 @@ LogicalResult KernelPlan::planFactors(kernel::ContractOp op) {
     contract.stepDepth = 4;
     return success();
   }
+  bool isNarrow = form != Form::Plain;
   for (Type type : {lhs, rhs})
-    if (!type.isF32() && !(form == Form::PairsOfBf16 && type == rhs))
+    if (!type.isF32() && !(isNarrow && type == rhs))
       return op.emitOpError() << "expects f32 factors on this target, got " << type;
-  if (form == Form::PairsOfBf16) {
+  switch (form) {
+  case Form::PairsOfBf16:
     contract.multiplier = Multiplier::PairsOfBf16;
     contract.stepDepth = 2;
+    break;
+  case Form::BytesOfWeights:
+    contract.multiplier = Multiplier::BytesOfWeights;
+    break;
+  case Form::HalfBytesOfWeights:
+    contract.multiplier = Multiplier::HalfBytesOfWeights;
+    contract.vectorBits = config.getInteger(config::kVectorBits);
+    contract.stepDepth = 2;
+    contract.blockSteps = *op.getBlockSize() / 2;
+    break;
+  default:
+    break;
   }
   return success();
 }
@@ -56,9 +70,14 @@ void KernelPlan::planCopy() {
   bool isIrregular = lhs.isIrregularIn(k);
   switch (contract.multiplier) {
   case Multiplier::Floats:
-    contract.lhsCopy = isIrregular ? LhsCopy::Floats : LhsCopy::None;
+  case Multiplier::BytesOfWeights:
+  case Multiplier::HalfBytesOfWeights: {
+    // Steps of two k end behind a row of odd length, where copies are zero.
+    bool isWhole = nest.bounds[k].isMultipleOf(contract.stepDepth);
+    contract.lhsCopy = isIrregular || !isWhole ? LhsCopy::Floats : LhsCopy::None;
     contract.copiedRowWords = depth.ceilDiv(kLanes) * kLanes;
     return;
+  }
   case Multiplier::PairsOfBf16:
     contract.lhsCopy = LhsCopy::PairsOfBf16;
     contract.copiedRowWords = depth.ceilDiv(kLanes) * (kLanes / 2);

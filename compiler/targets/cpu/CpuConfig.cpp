@@ -108,9 +108,10 @@ ConfigEntries selectContract(kernel::ContractOp op, const CpuTarget &target, Bui
   AffineMap bounds = op.getBounds();
   std::optional<int64_t> columns = getConstant(bounds.getResult(bounds.getNumResults() - 2));
   std::optional<int64_t> depth = getConstant(bounds.getResult(bounds.getNumResults() - 1));
-  int64_t elementBytes = isInteger ? 1 : 4;
+  int64_t elementBytes = getElementTypeOrSelf(op.getRhs().getType()).isInteger(8) ? 1 : 4;
   ContractTile tile = isWide ? selectWideTile(columns, depth, elementBytes) : ContractTile{6, 1};
   ConfigEntries entries;
+  auto add = [&](StringRef key, int64_t value) { entries.emplace_back(key, b.getI64IntegerAttr(value)); };
   int64_t groupsPerItem = 1;
   if (isInteger) {
     ByteProducts products = selectByteProducts(op, target, tile);
@@ -119,10 +120,14 @@ ConfigEntries selectContract(kernel::ContractOp op, const CpuTarget &target, Bui
                {config::kVectorBits, b.getI64IntegerAttr(products.vectorBits)}};
     isWide = products.vectorBits == 512;
   }
+  if (op.getBlockSize()) {
+    // Scales, bytes and what they become take registers beside the accumulators.
+    tile = isWide ? ContractTile{8, 2} : ContractTile{4, 1};
+    add(config::kVectorBits, isWide ? 512 : 256);
+  }
   int64_t rowsPerItem = selectItemRows(op, columns, tile);
   if (isInteger && entries.front().second == b.getStringAttr(config::kWords))
     selectCopiedRows(tile, columns, depth, /*rowBytes=*/2, rowsPerItem, groupsPerItem);
-  auto add = [&](StringRef key, int64_t value) { entries.emplace_back(key, b.getI64IntegerAttr(value)); };
   add(config::kRowTile, tile.rows);
   add(config::kColumnVectors, tile.vectors);
   add(config::kRowsPerItem, rowsPerItem);

@@ -144,31 +144,46 @@ private:
   //===--- One tile ---------------------------------------------------------===//
 
   void emitTile(const Tile &tile, const Prefetch &prefetch = {}) {
-    SmallVector<Value> lhsRows, panels;
+    TileStep first{operands.lhsMemory(), operands.rhsMemory(), {}, {}, operands.depthStride(), {}};
     for (int64_t r = 0; r < tile.rows; ++r)
-      lhsRows.push_back(operands.lhsRow(emitter.add(tile.row, emitter.index(r))));
+      first.rows.push_back(operands.lhsRow(emitter.add(tile.row, emitter.index(r))));
     for (int64_t j = 0; j < tile.panels; ++j)
-      panels.push_back(operands.rhsPanel(tile.firstPanel + j));
-    Value lhsStep = operands.lhsStep();
-    SmallVector<Value> zeros(tile.rows * tile.panels * multiply->numParts, emitter.zero(multiply->sumType));
-    SmallVector<Value> sums =
-        emitter.forLoop(emitter.index(0), operands.getNumSteps(), 1, zeros, [&](Value i, ValueRange current) {
-          Value rhsOffset = emitter.mul(i, emitter.index(operands.getStepElements())),
-                lhsOffset = emitter.mul(i, lhsStep);
-          TileStep step{operands.lhsMemory(), operands.rhsMemory(), lhsRows, panels};
-          for (Value to : prefetch.to)
-            b.create<memref::PrefetchOp>(loc, step.rhs, ValueRange{emitter.add(to, emitter.mul(i, prefetch.share))},
-                                         /*isWrite=*/false, /*localityHint=*/3, /*isDataCache=*/true);
-          for (Value &row : step.rows)
-            row = emitter.add(row, lhsOffset);
-          for (Value &panel : step.panels)
-            panel = emitter.add(panel, rhsOffset);
-          return multiply->multiply(step, current);
-        });
+      first.panels.push_back(operands.rhsPanel(tile.firstPanel + j));
+    SmallVector<Value> sums(tile.rows * tile.panels * multiply->numParts, emitter.zero(multiply->sumType));
+    Value steps = operands.getNumSteps();
+    if (int64_t blockSteps = plan.contract.blockSteps)
+      sums = emitter.forLoop(emitter.index(0), steps, blockSteps, sums, [&](Value begin, ValueRange current) {
+        TileStep inBlock = first;
+        Value block = emitter.floorDiv(begin, blockSteps);
+        for (int64_t j = 0; j < tile.panels; ++j)
+          inBlock.scales.push_back(operands.loadScales(tile.firstPanel + j, block));
+        Value end = emitter.min(emitter.add(begin, emitter.index(blockSteps)), steps);
+        return emitSteps(inBlock, begin, end, current, prefetch);
+      });
+    else
+      sums = emitSteps(first, emitter.index(0), steps, sums, prefetch);
     SmallVector<Value> joined;
     for (int64_t i = 0; i < tile.rows * tile.panels; ++i)
       joined.push_back(multiply->join(ValueRange(sums).slice(i * multiply->numParts, multiply->numParts)));
     finishTile(tile, joined);
+  }
+
+  /// Steps |begin| to |end| of the loop over k; |first|: places of the factors at step 0.
+  SmallVector<Value> emitSteps(const TileStep &first, Value begin, Value end, ValueRange sums,
+                               const Prefetch &prefetch) {
+    Value lhsStep = operands.lhsStep();
+    return emitter.forLoop(begin, end, 1, sums, [&](Value i, ValueRange current) {
+      Value rhsOffset = emitter.mul(i, emitter.index(operands.getStepElements())), lhsOffset = emitter.mul(i, lhsStep);
+      TileStep step = first;
+      for (Value to : prefetch.to)
+        b.create<memref::PrefetchOp>(loc, step.rhs, ValueRange{emitter.add(to, emitter.mul(i, prefetch.share))},
+                                     /*isWrite=*/false, /*localityHint=*/3, /*isDataCache=*/true);
+      for (Value &row : step.rows)
+        row = emitter.add(row, lhsOffset);
+      for (Value &panel : step.panels)
+        panel = emitter.add(panel, rhsOffset);
+      return multiply->multiply(step, current);
+    });
   }
 
   /// Masks where the last columns may be missing; on CPUs whose masked stores are slow, only there.

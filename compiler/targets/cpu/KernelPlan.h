@@ -47,10 +47,12 @@ struct ItemSpace {
 /// How a contraction's factors multiply; ContractMultiply.cpp has the instructions.
 enum class Multiplier {
   Floats,
-  PairsOfBf16, // the left side is rounded to pairs as it is copied
-  ByteDots,    // u8 x s8, four k at once
-  SafePairs,   // the same where no pair of k exceeds 16 bits
-  Words,       // any u8 x s8 as 16 bits, which the left side is widened to as it is copied
+  BytesOfWeights,     // floats with the right side's bytes
+  HalfBytesOfWeights, // floats with the right side's half bytes, by scales of blocks
+  PairsOfBf16,        // the left side is rounded to pairs as it is copied
+  ByteDots,           // u8 x s8, four k at once
+  SafePairs,          // the same where no pair of k exceeds 16 bits
+  Words,              // any u8 x s8 as 16 bits, which the left side is widened to as it is copied
 };
 
 /// What becomes of the left side's rows before they multiply: they are read in place, or copied to scratch.
@@ -62,8 +64,10 @@ struct ContractPlan {
   Multiplier multiplier = Multiplier::Floats;
   /// Neighbours of k that one step of the loop multiplies.
   int64_t stepDepth = 1;
-  /// Width of the vectors that intrinsics on bytes and words take.
+  /// Width of the vectors that intrinsics on bytes, half bytes and words take.
   int64_t vectorBits = 0;
+  /// Steps of the loop over k that share a scale; 0 where there are no such scales.
+  int64_t blockSteps = 0;
   unsigned panelLoops[3] = {}; // loop numbers of m, n, k after merging
   int64_t rowTile = 0, columnVectors = 0, rowsPerItem = 0;
   /// Products of up to |fewRows| rows with a packed right side: their items take |fewRowVectors| panels.

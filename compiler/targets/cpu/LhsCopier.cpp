@@ -31,6 +31,12 @@ Value LhsCopier::load(Value at, const Lanes &lanes) {
   return emitter.broadcast(emitter.load(plan.bindings[0], plan.getInput(0), loops, lanes), kLanes);
 }
 
+Value LhsCopier::loadOrZero(Value at, const Lanes &lanes) {
+  Value values = load(at, lanes);
+  return lanes.mask ? b.create<arith::SelectOp>(loc, lanes.mask, values, emitter.zero(values.getType())).getResult()
+                    : values;
+}
+
 /// |values| as words, which is what scratch holds.
 void LhsCopier::store(Value values, Value place) {
   auto type = cast<VectorType>(values.getType());
@@ -41,15 +47,13 @@ void LhsCopier::store(Value values, Value place) {
 }
 
 void LhsCopier::storeFloats(Value target, Value at, const Lanes &lanes) {
-  // Rows are padded to whole vectors, so no mask is needed here.
-  store(load(at, lanes), emitter.add(target, at));
+  // Rows are padded to whole vectors, so no mask is needed here, with zeros.
+  store(loadOrZero(at, lanes), emitter.add(target, at));
 }
 
 void LhsCopier::storePairsOfBf16(Value target, Value at, const Lanes &lanes) {
   // Behind the row's end are zeros, which multiply the zeros that pad the weights.
-  Value values = load(at, lanes);
-  if (lanes.mask)
-    values = b.create<arith::SelectOp>(loc, lanes.mask, values, emitter.zero(values.getType()));
+  Value values = loadOrZero(at, lanes);
   auto narrow = VectorType::get({kLanes}, b.getBF16Type());
   store(b.create<arith::TruncFOp>(loc, narrow, values), emitter.add(target, emitter.floorDiv(at, 2)));
 }

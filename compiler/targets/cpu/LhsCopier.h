@@ -22,6 +22,8 @@ public:
 
 private:
   mlir::Value load(mlir::Value at, const Lanes &lanes);
+  /// Zero where lanes are masked.
+  mlir::Value loadOrZero(mlir::Value at, const Lanes &lanes);
   void store(mlir::Value values, mlir::Value place);
   void storeFloats(mlir::Value target, mlir::Value at, const Lanes &lanes);
   void storePairsOfBf16(mlir::Value target, mlir::Value at, const Lanes &lanes);
