@@ -147,23 +147,33 @@ static void buildRowwise(Rowwise &row, ArrayRef<kernel::Combiner> combiners, Arr
   finishRowwise(row, combiners, {{row.end->getResult(0), AffineIndex(resultIndex)}});
 }
 
-/// Least and greatest of each row, then the codes of its elements, its scale and its zero point.
+/// Least and greatest of each row, then the codes of its elements, its scale and its zero point. What lies beyond 0 on
+/// one side is in order as a signed integer too, with infinities and NaN at its end, and one instruction merges those.
 static void outlineQuantizeRows(Rowwise &row, nn::QuantizeRowsOp op) {
   setRowAxes(row, row.outliner.getDims(op.getInput()).size() - 1);
-  Type f32 = Float32Type::get(op.getContext());
+  Type i32 = IntegerType::get(op.getContext(), 32), f32 = Float32Type::get(op.getContext());
+  Location loc = UnknownLoc::get(op.getContext());
   for (unsigned stage = 0; stage <= 2; ++stage)
-    row.builder.addRegion({}, /*firstInput=*/0, SmallVector<Type>(stage, f32));
-  for (unsigned stage = 0; stage <= 2; ++stage) {
+    row.builder.addRegion({}, /*firstInput=*/0, SmallVector<Type>(stage, i32));
+  auto emitRegion = [&](unsigned stage, llvm::function_ref<SmallVector<Value>(OpBuilder &, Value)> emitValues) {
     ScalarEmitter emitter(row.outliner, row.scope, stage);
     Value x = emitter.emit(op.getInput(), row.index);
-    if (stage < 2)
-      row.builder.yield(stage, x);
-    else
-      row.builder.yield(stage, emitRowCodes(emitter.getBuilder(), x, row.builder.getTrailing(stage, 0),
-                                            row.builder.getTrailing(stage, 1), elementTypeOf(op.getOutput())));
-  }
+    row.builder.yield(stage, emitValues(emitter.getBuilder(), x));
+  };
+  auto toBits = [&](OpBuilder &b, Value x) -> Value { return b.create<arith::BitcastOp>(loc, i32, x); };
+  auto negated = [&](OpBuilder &b, Value x) { return emitUnary(b, nn::UnaryKind::Neg, x, f32); };
+  emitRegion(0, [&](OpBuilder &b, Value x) { return SmallVector<Value>{toBits(b, negated(b, x))}; });
+  emitRegion(1, [&](OpBuilder &b, Value x) { return SmallVector<Value>{toBits(b, x)}; });
+  emitRegion(2, [&](OpBuilder &b, Value x) {
+    // At least 0, whose bits are 0.
+    auto bound = [&](unsigned stat) -> Value {
+      Value bits = b.create<arith::MaxSIOp>(loc, row.builder.getTrailing(2, stat), emitNumber(b, i32, 0));
+      return b.create<arith::BitcastOp>(loc, f32, bits);
+    };
+    return emitRowCodes(b, x, negated(b, bound(0)), bound(1), elementTypeOf(op.getOutput()));
+  });
   AffineIndex perRow = rowResultIndex(row, row.index.size() - 1, /*keepdims=*/true);
-  finishRowwise(row, {kernel::Combiner::Minimum, kernel::Combiner::Maximum},
+  finishRowwise(row, {kernel::Combiner::Maximum, kernel::Combiner::Maximum},
                 {{op.getOutput(), row.index}, {op.getScale(), perRow}, {op.getZeroPoint(), perRow}});
 }
 

@@ -28,8 +28,8 @@ mlir::Value emitCast(mlir::OpBuilder &builder, mlir::Value x, mlir::Type from, m
 /// saturate(round_half_even(x / scale) + zero) as |to|; the zero point itself where x is a NaN. All but the result are
 /// f32, |zero| is null where there is none.
 mlir::Value emitQuantized(mlir::OpBuilder &builder, mlir::Value x, mlir::Value scale, mlir::Value zero, mlir::Type to);
-/// Code, scale and zero point, by nn.quantize_rows, of the element |x| of a row whose least and greatest are |low| and
-/// |high|; codes as |to|.
+/// Code, scale and zero point, by nn.quantize_rows, of the element |x| of a row from |low|, at most 0, to |high|, at
+/// least 0; codes as |to|.
 llvm::SmallVector<mlir::Value> emitRowCodes(mlir::OpBuilder &builder, mlir::Value x, mlir::Value low, mlir::Value high,
                                             mlir::Type to);
 /// (code - zero) * scale in f32. |code| and |zero|, which is null where there is none, are i32.

@@ -108,8 +108,6 @@ SmallVector<Value> heddle::emitRowCodes(OpBuilder &b, Value x, Value low, Value 
     Value bits = b.create<arith::BitcastOp>(loc, b.getI32Type(), shifted);
     return b.create<arith::TruncIOp>(loc, kernelElementType(to), bits);
   };
-  low = bin(nn::BinaryKind::Min, low, number(0));
-  high = bin(nn::BinaryKind::Max, high, number(0));
   Value range = bin(nn::BinaryKind::Div, bin(nn::BinaryKind::Sub, high, low), number(255));
   Value isTiny = emitCompare(b, nn::CompareKind::Lt, range, number(std::numeric_limits<float>::min()), f32);
   Value scale = b.create<arith::SelectOp>(loc, isTiny, number(1), range);

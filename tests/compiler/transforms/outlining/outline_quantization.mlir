@@ -47,10 +47,13 @@ func.func @main(%x: tensor<?x8xf32> {nn.name = "x", nn.dims = ["r", 8]})
 // Rows: least and greatest, then codes of each element, scale and zero point of each row.
 // CHECK: rt.dispatch @i8f32_rowwise
 // CHECK-NOT: rt.dispatch
-// CHECK: kernel.rowwise {{.*}}combiners = [#kernel.combiner<minimum>, #kernel.combiner<maximum>]
-// CHECK: ^bb0(%[[X:.*]]: f32, %[[LOW:.*]]: f32, %[[HIGH:.*]]: f32):
-// CHECK: %[[LO:.*]] = arith.minimumf %[[LOW]]
-// CHECK: %[[HI:.*]] = arith.maximumf %[[HIGH]]
+// CHECK: kernel.rowwise {{.*}}combiners = [#kernel.combiner<maximum>, #kernel.combiner<maximum>]
+// CHECK: ^bb0(%[[X:.*]]: f32, %[[LOW:.*]]: i32, %[[HIGH:.*]]: i32):
+// CHECK: %[[BELOW:.*]] = arith.maxsi %[[LOW]]
+// CHECK: %[[SIZE:.*]] = arith.bitcast %[[BELOW]] : i32 to f32
+// CHECK: %[[LO:.*]] = arith.negf %[[SIZE]]
+// CHECK: %[[ABOVE:.*]] = arith.maxsi %[[HIGH]]
+// CHECK: %[[HI:.*]] = arith.bitcast %[[ABOVE]] : i32 to f32
 // CHECK: arith.subf %[[HI]], %[[LO]]
 // CHECK: %[[STEPS:.*]] = arith.mulf %[[X]]
 // CHECK: math.roundeven %[[STEPS]]
