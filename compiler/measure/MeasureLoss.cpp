@@ -5,6 +5,7 @@
 
 #include "compiler/measure/MeasureLoss.h"
 
+#include "compiler/measure/BindSample.h"
 #include "compiler/measure/GenerateInputs.h"
 #include "compiler/measure/LossStatistics.h"
 #include "compiler/measure/RuntimeSession.h"
@@ -53,7 +54,7 @@ private:
   RuntimeSession session;
   std::vector<TensorPtr> generated;
   CalibrationSample sample;
-  std::vector<TensorPtr> wrapped;
+  BoundSample bound;
   std::vector<const heddle_tensor_t *> inputs; ///< of the next run, without the selection
   std::vector<char> selection;                 ///< the result: 1 for a place that is quantised
 };
@@ -125,10 +126,8 @@ LogicalResult LossMeasurement::compile() {
 }
 
 LogicalResult LossMeasurement::gatherInputs() {
-  if (options.samples) {
-    loss.inputs = "calibration data";
+  if (options.samples)
     return success();
-  }
   OwningOpRef<ModuleOp> module = importModel(options.compile.modelPath, context, errors);
   if (!module || failed(specializeShapes(*module, options.compile.shapes, errors)))
     return failure();
@@ -153,29 +152,10 @@ FailureOr<bool> LossMeasurement::fetchSample(size_t index) {
   FailureOr<bool> exists = options.samples(index, sample);
   if (failed(exists) || !*exists)
     return exists;
-  const heddle_entry_info_t &entry = session.getEntry();
-  std::vector<StringRef> names;
-  for (size_t i = 0; i + 1 < entry.input_count; ++i)
-    names.push_back(entry.inputs[i].name);
-  inputs.assign(names.size(), nullptr);
-  wrapped.clear();
-  for (const VerifyInput &input : sample.inputs) {
-    auto it = llvm::find(names, input.name);
-    if (it == names.end())
-      return errors.add({ErrorCode::H0111, "the model has no input '" + input.name + "'", "in " + sample.name,
-                         "inputs are " + llvm::join(names, ", ")});
-    heddle_tensor_t *tensor = nullptr;
-    int64_t count = 1;
-    for (int64_t dim : input.dims)
-      count *= dim;
-    auto type = static_cast<heddle_element_type_t>(input.type);
-    size_t bytes = reference::HostTensor::getByteSize(toType(&context, input.type), count);
-    if (heddle_status_t status = heddle_tensor_wrap(type, input.dims.size(), input.dims.data(),
-                                                    const_cast<void *>(input.data), bytes, nullptr, nullptr, &tensor))
-      return addStatus(errors, ErrorCode::H0111, status);
-    wrapped.emplace_back(tensor);
-    inputs[it - names.begin()] = tensor;
-  }
+  // The selection is the last input.
+  if (failed(bindSample(sample, session, session.getEntry().input_count - 1, context, bound, errors)))
+    return failure();
+  inputs = bound.inputs;
   return true;
 }
 
@@ -192,10 +172,13 @@ FailureOr<std::vector<TensorPtr>> LossMeasurement::runSelected(ArrayRef<char> se
   llvm::copy(selection, static_cast<char *>(heddle_tensor_data(tensor)));
   std::vector<const heddle_tensor_t *> all = inputs;
   all.push_back(tensor);
-  size_t before = errors.getErrors().size();
-  FailureOr<std::vector<TensorPtr>> outputs = session.run(all, errors);
-  if (failed(outputs) && errors.getErrors().size() > before && !sample.name.empty())
-    (void)errors.add({ErrorCode::H0111, "the model refuses a sample", "in " + sample.name, ""});
+  ErrorList runErrors;
+  FailureOr<std::vector<TensorPtr>> outputs = session.run(all, runErrors);
+  for (Error error : runErrors.getErrors()) {
+    if (!sample.name.empty())
+      error.context = "in " + sample.name;
+    (void)errors.add(std::move(error));
+  }
   return outputs;
 }
 
@@ -280,6 +263,8 @@ LogicalResult LossMeasurement::restore(ArrayRef<size_t> order) {
 
 void LossMeasurement::describe(const LossStatistics &statistics) {
   loss.outputs = statistics.getOutputs();
+  if (options.samples)
+    loss.inputs = llvm::formatv("{0} samples of calibration data", statistics.getSampleCount()).str();
   for (auto [i, place] : llvm::enumerate(loss.places)) {
     place.isQuantized = selection[i];
     place.sqnr = statistics.getSqnr(i);

@@ -33,6 +33,8 @@ public:
 
   /// The general entry point.
   const heddle_entry_info_t &getEntry() const { return heddle_program_info(program)->entries[0]; }
+  /// Whether a run may leave input |index| of it out.
+  bool hasDefault(size_t index) const { return heddle_program_default_input(program, nullptr, index) != nullptr; }
   heddle_session_t *get() const { return session; }
 
   /// One run of the general entry point; |inputs| are in its order, null where a default stands for them.

@@ -2,6 +2,7 @@
 //
 // heddle compile: a model file becomes an artifact. All the work is the compiler library's.
 
+#include "tools/heddle/calibration.h"
 #include "tools/heddle/command.h"
 #include "tools/heddle/compiler_library.h"
 #include "tools/heddle/text.h"
@@ -30,6 +31,8 @@ public:
     options.list("--exclude", excludes, "GLOB", "nodes that stay float, as in '*/layer.0/*'; may be repeated");
     options.number("--max-loss", maxLoss, "X",
                    "leave nodes float until max|difference| / max|float| is at most X, as in 0.01");
+    options.list("--calibrate", calibration, "PATH",
+                 ".npz files, a folder of them, or .jsonl of ids: measure on these; may be repeated");
     options.flag("--no-measure", noMeasure, "don't measure what quantisation costs");
     options.flag("--no-pair-safe", noPairSafe, "w8a8 without the coarser weights that AVX2 multiplies fastest");
     options.flag("--no-fusion", noFusion, "leave the model's operators as they are written, for comparison");
@@ -57,7 +60,8 @@ public:
     request.embedding = orNull(embedding);
     request.excludes = excludePointers.data();
     request.exclude_count = excludePointers.size();
-    request.max_loss = getMaxLoss();
+    checkMeasuring();
+    request.max_loss = maxLoss == kNone ? 0 : maxLoss;
     request.no_measure = noMeasure;
     request.no_pair_safe = noPairSafe;
     request.compile_to = orNull(phase);
@@ -65,21 +69,28 @@ public:
     request.report_path = orNull(report);
     request.thread_count = threads;
     request.no_fusion = noFusion;
-    CompilerLibrary::load().compile(request);
+    Calibration data(calibration);
+    data.attach(request);
+    try {
+      CompilerLibrary::load().compile(request);
+    } catch (const CommandError &) {
+      data.rethrow();
+      throw;
+    }
     return Exit::Fine;
   }
 
 private:
-  /// 0 where none was given.
-  double getMaxLoss() const {
-    if (maxLoss == kNone)
-      return 0;
-    if (!(maxLoss > 0))
+  /// Options about the loss go with something that has one.
+  void checkMeasuring() const {
+    const char *option = maxLoss != kNone ? "--max-loss" : !calibration.empty() ? "--calibrate" : nullptr;
+    if (option && quantize.empty())
+      fail(Exit::Usage, "H0132", std::string(option) + " is about what quantisation costs, but nothing is quantised",
+           {}, std::string("add --quantize w8a8, or leave ") + option + " out");
+    if (option && noMeasure)
+      fail(Exit::Usage, "H0132", std::string("--no-measure and ") + option + " exclude each other");
+    if (maxLoss != kNone && !(maxLoss > 0))
       fail(Exit::Usage, "H0132", "--max-loss expects a number above 0, got " + formatNumber(maxLoss, 3));
-    if (quantize.empty())
-      fail(Exit::Usage, "H0132", "--max-loss bounds what quantisation costs, but nothing is to be quantised", {},
-           "add --quantize w8a8, or leave --max-loss out");
-    return maxLoss;
   }
 
   static std::vector<const char *> toPointers(const std::vector<std::string> &texts) {
@@ -90,7 +101,7 @@ private:
   }
 
   std::string model, output, targets, bucket, precision, quantize, embedding, phase, dumpFolder, report;
-  std::vector<std::string> shapes, excludes;
+  std::vector<std::string> shapes, excludes, calibration;
   static constexpr double kNone = -1;
   double maxLoss = kNone;
   unsigned threads = 0;
