@@ -84,6 +84,7 @@ private:
   LogicalResult quantize(DictionaryAttr step, ConstantAssembly &assembly);
   LogicalResult sums(DictionaryAttr step, ConstantAssembly &assembly);
   LogicalResult flip(DictionaryAttr step, ConstantAssembly &assembly);
+  LogicalResult widen(DictionaryAttr step, ConstantAssembly &assembly);
   LogicalResult pack(DictionaryAttr step, ConstantAssembly &assembly);
 
   /// The axis of a step that computes of a matrix.
@@ -146,6 +147,8 @@ LogicalResult Assembler::apply(DictionaryAttr step, ConstantAssembly &assembly) 
     return sums(step, assembly);
   if (kind == "flip")
     return flip(step, assembly);
+  if (kind == "widen")
+    return widen(step, assembly);
   if (kind == "pack")
     return pack(step, assembly);
   if (!assembly.stages.empty())
@@ -297,7 +300,21 @@ LogicalResult Assembler::flip(DictionaryAttr step, ConstantAssembly &assembly) {
   unsigned width = assembly.elementType.isInteger() ? assembly.elementType.getIntOrFloatBitWidth() : 0;
   if (assembly.parts.front().dims.size() != 2 || (width != 4 && width != 8))
     return op.emitOpError() << "expects a matrix of i8 or i4 to flip, got " << assembly.getType();
-  assembly.stages.push_back({ElementStage::Kind::flip});
+  // The highest bit, which the bits above it repeat where a code has 4.
+  ElementStage stage = {ElementStage::Kind::flip};
+  stage.bits = width == 4 ? 0xf8 : 0x80;
+  assembly.stages.push_back(stage);
+  return success();
+}
+
+LogicalResult Assembler::widen(DictionaryAttr step, ConstantAssembly &assembly) {
+  auto isUnsigned = step.getAs<BoolAttr>("is_unsigned");
+  if (assembly.parts.front().dims.size() != 2 || !assembly.elementType.isSignlessInteger(4))
+    return op.emitOpError() << "expects a matrix of i4 to widen, got " << assembly.getType();
+  ElementStage stage = {ElementStage::Kind::mask};
+  stage.bits = isUnsigned && isUnsigned.getValue() ? 0x0f : 0xff;
+  assembly.stages.push_back(stage);
+  assembly.elementType = IntegerType::get(op.getContext(), 8);
   return success();
 }
 

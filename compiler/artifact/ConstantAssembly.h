@@ -39,7 +39,7 @@ struct ChannelFactors {
 
 /// What becomes of each element of a matrix when it is read.
 struct ElementStage {
-  enum class Kind { multiply, quantize, flip, roundToBf16 };
+  enum class Kind { multiply, quantize, flip, mask, roundToBf16 };
   Kind kind;
   /// multiply and quantize: what it is multiplied with, or the scale of its code.
   ChannelFactors factors = {};
@@ -47,6 +47,8 @@ struct ElementStage {
   int limit = 0;
   /// ... those of neighbours 2j and 2j + 1 along the other axis tuned to each other.
   bool pairSafe = false;
+  /// flip and mask: the bits of a byte that change, or that stay. Codes of 4 bits are read as signed bytes.
+  uint8_t bits = 0;
 };
 
 /// Panels of so many columns, one after the other. In a panel the elements of |group| neighbouring rows lie side by

@@ -144,13 +144,6 @@ void MatrixReader::quantize(const ElementStage &stage, MatrixRange range) {
   }
 }
 
-void MatrixReader::flip(uint8_t *bytes, int64_t count) {
-  // The highest bit, which the bits above it repeat where a code has 4.
-  uint8_t mask = matrix.partBits == 4 ? 0xf8 : 0x80;
-  for (int64_t i = 0; i < count; ++i)
-    bytes[i] ^= mask;
-}
-
 void MatrixReader::roundToBf16(MatrixRange range) {
   auto *to = reinterpret_cast<uint16_t *>(elements.data());
   for (int64_t i = 0; i < range.rows * range.columns; ++i) {
@@ -191,7 +184,12 @@ MatrixBlock MatrixReader::read(MatrixRange range) {
       first = reinterpret_cast<uint8_t *>(codes.data());
       break;
     case Kind::flip:
-      flip(first, whole.rows * whole.columns);
+      for (int64_t i = 0; i < whole.rows * whole.columns; ++i)
+        first[i] ^= stage.bits;
+      break;
+    case Kind::mask:
+      for (int64_t i = 0; i < whole.rows * whole.columns; ++i)
+        first[i] &= stage.bits;
       break;
     case Kind::roundToBf16:
       roundToBf16(whole);

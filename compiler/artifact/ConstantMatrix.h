@@ -38,7 +38,6 @@ private:
   void gather(MatrixRange range);
   void multiply(const ElementStage &stage, MatrixRange range);
   void quantize(const ElementStage &stage, MatrixRange range);
-  void flip(uint8_t *bytes, int64_t count);
   void roundToBf16(MatrixRange range);
 
   const ConstantAssembly &matrix;

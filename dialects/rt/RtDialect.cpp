@@ -34,7 +34,7 @@ void RtDialect::initialize() {
 
 LogicalResult ConstantOp::verify() {
   static constexpr llvm::StringLiteral kinds[] = {"transpose", "slice", "concat", "multiply", "quantize",
-                                                  "scales",    "sums",  "flip",   "pack"};
+                                                  "scales",    "sums",  "flip",   "widen",    "pack"};
   for (Attribute step : getRecipe()) {
     auto kind = cast<DictionaryAttr>(step).getAs<StringAttr>("kind");
     if (!kind || !llvm::is_contained(kinds, kind.getValue()))

@@ -39,6 +39,7 @@ def Rt_ConstantOp : Rt_Op<"constant", [Symbol]> {
       {kind = "scales", ...}                                  f32 -> f32, the scales of these codes; all of the above
                                                               may follow
       {kind = "sums", axis = 0}                               i8 -> i32, a vector of the sums along axis
+      {kind = "widen", is_unsigned = true}                    u4 -> u8; without is_unsigned i4 -> i8
       {kind = "flip"}                                         u8 -> i8, 128 less; u4 -> i4, 8 less
 
     And last how it is stored:

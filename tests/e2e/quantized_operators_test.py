@@ -16,7 +16,7 @@ import unittest
 import numpy as np
 import onnx
 import onnxruntime
-from onnx import helper, numpy_helper
+from onnx import TensorProto, helper, numpy_helper
 
 import case
 import compiler
@@ -347,6 +347,38 @@ class QuantizedOperatorsTest(case.ArtifactTestCase):
     def test_weights_of_few_bits_by_quantised_activations(self):
         for bits in (4, 8):
             self.hold(draw_few_bits(bits, accuracy=4), 2 * COUNT, compiles=bits == 8)
+
+
+    def test_four_bits_of_the_standard(self):
+        # Read by a product and, elsewhere, as bytes: K x N in blocks of 16 along K, and N x K with a scale for each row.
+        random = np.random.default_rng(0)
+        for element, low in ((TensorProto.UINT4, 0), (TensorProto.INT4, -8)):
+            codes = random.integers(low, low + 16, (64, 40))
+            points = {"blocks": random.integers(low, low + 16, (4, 40)), "rows": random.integers(low, low + 16, 64)}
+            scales = {"blocks": random.uniform(0.01, 0.1, (4, 40)), "rows": random.uniform(0.01, 0.1, 64)}
+            constants = [helper.make_tensor("w", element, codes.shape, codes.flatten())]
+            nodes = [helper.make_node("MatMul", ["x", "blocks"], ["y"]), helper.make_node("Add", ["rows", "b"], ["z"])]
+            for name in points:
+                constants += [
+                    helper.make_tensor(f"{name}_zero", element, points[name].shape, points[name].flatten()),
+                    numpy_helper.from_array(scales[name].astype(np.float32), f"{name}_scale")]
+                nodes.insert(0, helper.make_node("DequantizeLinear", ["w", f"{name}_scale", f"{name}_zero"], [name],
+                                                 axis=0, **({"block_size": 16} if name == "blocks" else {})))
+            inputs = [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["s", 64]),
+                      helper.make_tensor_value_info("b", TensorProto.FLOAT, [40])]
+            graph = helper.make_graph(nodes, "graph", inputs, [onnx.ValueInfoProto(name=name) for name in "yz"],
+                                      constants)
+            model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
+            feeds = {"x": random.standard_normal((3, 64)).astype(np.float32),
+                     "b": random.standard_normal(40).astype(np.float32)}
+            onnx.save(model, self.scratch / "node.onnx")
+            code, errors = compiler.compile_model(self.scratch / "node.onnx", self.scratch / "node.heddle")
+            self.assertEqual(code, 0, errors)
+            with heddle.Program(self.scratch / "node.heddle", threads=1) as program:
+                actual = program.run(feeds)
+            session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+            for name, expected in zip("yz", session.run(None, feeds)):
+                np.testing.assert_allclose(actual[name], expected, rtol=0, atol=TOLERANCE * np.abs(expected).max())
 
 
 if __name__ == "__main__":

@@ -80,6 +80,16 @@ void ConstantRecipe::flip() {
   isComputed = true;
 }
 
+void ConstantRecipe::widen(bool isUnsigned) {
+  Builder b(type.getContext());
+  SmallVector<std::pair<StringRef, Attribute>> entries;
+  if (isUnsigned)
+    entries.push_back({"is_unsigned", b.getBoolAttr(true)});
+  steps.push_back(makeStep(type.getContext(), "widen", entries));
+  type = type.clone(b.getI8Type());
+  isComputed = true;
+}
+
 void ConstantRecipe::becomeStored(RankedTensorType stored) {
   type = stored;
   axis = std::nullopt;
@@ -213,6 +223,19 @@ static std::optional<ConstantRecipe> quantizedRecipe(nn::QuantizeWeightOp op, un
   return recipe;
 }
 
+/// Codes of 4 bits as bytes: what can be read one by one.
+static std::optional<ConstantRecipe> widenedRecipe(nn::CastOp op) {
+  auto from = dyn_cast<IntegerType>(cast<RankedTensorType>(op.getInput().getType()).getElementType());
+  auto to = dyn_cast<IntegerType>(op.getTo());
+  if (!from || !to || from.getWidth() != 4 || to.getWidth() != 8 || from.getSignedness() != to.getSignedness())
+    return std::nullopt;
+  std::optional<ConstantRecipe> recipe = findConstantRecipe(op.getInput());
+  if (!recipe || recipe->type.getRank() != 2)
+    return std::nullopt;
+  recipe->widen(from.isUnsigned());
+  return recipe;
+}
+
 std::optional<ConstantRecipe> heddle::findConstantRecipe(Value value) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
   if (!type || !type.hasStaticShape())
@@ -231,11 +254,13 @@ std::optional<ConstantRecipe> heddle::findConstantRecipe(Value value) {
     return sliceRecipe(slice);
   if (auto concat = value.getDefiningOp<nn::ConcatOp>())
     return concatRecipe(concat);
+  if (auto widened = value.getDefiningOp<nn::CastOp>())
+    return widenedRecipe(widened);
   if (auto quantize = value.getDefiningOp<nn::QuantizeWeightOp>())
     return quantizedRecipe(quantize, cast<OpResult>(value).getResultNumber());
   return std::nullopt;
 }
 
-bool heddle::isConstantConcat(Operation *op) {
-  return isa_and_nonnull<nn::ConcatOp>(op) && findConstantRecipe(op->getResult(0));
+bool heddle::makesConstant(Operation *op) {
+  return isa_and_nonnull<nn::ConcatOp, nn::CastOp>(op) && findConstantRecipe(op->getResult(0));
 }

@@ -48,8 +48,11 @@ struct ConstantRecipe {
   void scales(WeightScales form);
   /// A matrix of signed i8 summed up along |axis|: a vector of i32.
   void sums(int64_t axis);
-  /// The bytes of u8 to those of i8 that are 128 less, or codes of u4 to those of i4 that are 8 less. What follows is as after quantize.
+  /// The bytes of u8 to those of i8 that are 128 less, or codes of u4 to those of i4 that are 8 less. What follows is
+  /// as after quantize.
   void flip();
+  /// A matrix of i4, or of u4 if |isUnsigned|, to bytes. What follows is as after quantize.
+  void widen(bool isUnsigned);
 
   /// K x N to panels of |panel| columns; the last step, as is each below.
   void pack(int64_t panel);
@@ -65,13 +68,13 @@ private:
   void becomeStored(mlir::RankedTensorType stored);
 };
 
-/// How |value| is made: a constant; constants transposed, concatenated along one axis, and cut at fixed places; codes
-/// or scales of such a matrix quantised, or of one multiplied by a constant for each row or column. Nothing where it is
-/// anything else.
+/// How |value| is made: a constant; constants transposed, concatenated along one axis, and cut at fixed places; a
+/// matrix of these cast from 4 bits to 8; codes or scales of such a matrix quantised, or of one multiplied by a
+/// constant for each row or column. Nothing where it is anything else.
 std::optional<ConstantRecipe> findConstantRecipe(mlir::Value value);
 
-/// Whether |op| concatenates constants: it's kept as one in the artifact.
-bool isConstantConcat(mlir::Operation *op);
+/// Whether |op| concatenates constants or widens one of 4 bits: its result is a constant in the artifact.
+bool makesConstant(mlir::Operation *op);
 
 } // namespace heddle
 

@@ -7,6 +7,7 @@
 #include "compiler/transforms/outlining/Passes.h"
 #include "compiler/transforms/outlining/ProductWeights.h"
 #include "compiler/transforms/shapes/ShapeAnalysis.h"
+#include "dialects/nn/ConstantData.h"
 #include "dialects/nn/NnOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -36,14 +37,52 @@ static bool isTooLarge(Type type) {
   });
 }
 
+static bool isHalfByte(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && tensor.getElementType().getIntOrFloatBitWidth() == 4;
+}
+
 /// True if |value|, of 4-bit codes or what they stand for, is read by products as their packed right side alone.
 static bool isReadAsHalfBytes(Value value) {
   return llvm::all_of(value.getUses(), [](OpOperand &use) {
     Operation *reader = use.getOwner();
     if (isa<nn::TransposeOp, nn::DequantizeLinearOp>(reader))
       return isReadAsHalfBytes(reader->getResult(0));
+    if (isa<nn::CastOp>(reader))
+      return findConstantRecipe(reader->getResult(0)).has_value();
     return readsCodes(use);
   });
+}
+
+/// |value| with a byte for each code: a constant as a whole, or what the artifact makes of a constant matrix.
+static Value widenHalfBytes(OpBuilder &builder, Location loc, Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  auto narrow = cast<IntegerType>(type.getElementType());
+  auto byte = IntegerType::get(builder.getContext(), 8, narrow.getSignedness());
+  // A matrix of weights stays in its file.
+  auto constant = value.getDefiningOp<nn::ConstantOp>();
+  if (type.getRank() == 2 || !constant)
+    return builder.create<nn::CastOp>(loc, value, byte);
+  FailureOr<nn::ConstantData> data = nn::ConstantData::get(constant);
+  if (failed(data))
+    return value;
+  SmallVector<APInt> codes;
+  for (int64_t i = 0; i < data->getNumElements(); ++i)
+    codes.emplace_back(8, data->getInt(i), /*isSigned=*/true);
+  auto wide = type.clone(byte);
+  return builder.create<nn::ConstantOp>(loc, wide, DenseElementsAttr::get(wide, codes));
+}
+
+/// Kernels read bytes, but for products with a packed right side. So other readers of 4-bit codes get them widened.
+static void widenHalfBytes(func::FuncOp func) {
+  for (auto op : llvm::make_early_inc_range(func.getOps<nn::DequantizeLinearOp>())) {
+    if (!isHalfByte(op.getInput().getType()) || isReadAsHalfBytes(op.getOutput()))
+      continue;
+    OpBuilder builder(op);
+    op.getInputMutable().assign(widenHalfBytes(builder, op.getLoc(), op.getInput()));
+    if (Value zero = op.getZeroPoint())
+      op.getZeroPointMutable().assign(widenHalfBytes(builder, op.getLoc(), zero));
+  }
 }
 
 /// Why |op| has no kernel; empty if it has one.
@@ -52,14 +91,10 @@ static StringRef findObstacle(Operation *op, const ShapeAnalysis &analysis) {
     return ""; // computed by the shape program
   if (llvm::any_of(op->getOperandTypes(), isTooLarge) || llvm::any_of(op->getResultTypes(), isTooLarge))
     return "expects tensors of at most 2^47 bytes";
-  auto isPacked = [](Type type) {
-    auto tensor = dyn_cast<RankedTensorType>(type);
-    return tensor && tensor.getElementType().getIntOrFloatBitWidth() == 4;
-  };
   bool isWeight = isa<nn::ConstantOp, nn::QuantizeWeightOp, nn::TransposeOp, nn::DequantizeLinearOp>(op);
-  if ((llvm::any_of(op->getOperandTypes(), isPacked) || llvm::any_of(op->getResultTypes(), isPacked)) &&
-      !(isWeight && isReadAsHalfBytes(op->getResult(0))))
-    return "expects elements of a byte or more, or constants of 4 bits with scales of blocks on the right of a product";
+  if ((llvm::any_of(op->getOperandTypes(), isHalfByte) || llvm::any_of(op->getResultTypes(), isHalfByte)) &&
+      !makesConstant(op) && !(isWeight && isReadAsHalfBytes(op->getResult(0))))
+    return "expects elements of a byte or more, or constant matrices of 4 bits that are dequantised";
   if (isa<nn::QuantizeWeightOp>(op) && !findConstantRecipe(op->getResult(0)))
     return "expects a constant weight";
   if (getOutlineRole(op) == OutlineRole::Unsupported)
@@ -109,6 +144,7 @@ struct OutlineKernelsPass : public nn::impl::OutlineKernelsPassBase<OutlineKerne
   }
 
   LogicalResult outline(func::FuncOp func, ProgramLibrary &library) {
+    widenHalfBytes(func);
     std::unique_ptr<ShapeAnalysis> analysis = ShapeAnalysis::create(func);
     if (!analysis)
       return failure();

@@ -34,7 +34,7 @@ static bool isElementwise(Operation *op) { return op->hasTrait<nn::Broadcasting>
 
 OutlineRole heddle::getOutlineRole(Operation *op) {
   // arith.constant: a scalar that regions of attention use, cloned into them.
-  if (isa<nn::ShapeOp, nn::SizeOp, nn::ConstantOp, nn::QuantizeWeightOp, arith::ConstantOp>(op) || isConstantConcat(op))
+  if (isa<nn::ShapeOp, nn::SizeOp, nn::ConstantOp, nn::QuantizeWeightOp, arith::ConstantOp>(op) || makesConstant(op))
     return OutlineRole::Shape;
   if (isa<nn::ReshapeOp, nn::TransposeOp, nn::SqueezeOp, nn::UnsqueezeOp, nn::FlattenOp, nn::ExpandOp, nn::TileOp,
           nn::SliceOp, nn::SplitOp>(op))
@@ -165,6 +165,9 @@ void OutlinePlan::findGroup(Operation *root) {
       return false;
     if (!isElementwise(op) && llvm::any_of(op->getOperands().drop_front(), isMember))
       return false;
+    // The codes are what is stored.
+    if (auto dequantize = dyn_cast<nn::DequantizeLinearOp>(op); dequantize && feedsCodes(dequantize))
+      return false;
     return llvm::all_of(op->getOperands(), [&](Value operand) {
       return !isMember(operand) || analysis.getDims(operand) == analysis.getDims(op->getResult(0));
     });
@@ -237,6 +240,8 @@ static bool readsMemory(OpOperand &use) {
            !llvm::is_contained(sdpa.getProbabilityCaptures(), use.get()) && use.get() != sdpa.getQOffset();
   if (readsCodes(use))
     return false;
+  if (auto dequantize = dyn_cast<nn::DequantizeLinearOp>(reader); dequantize && use.getOperandNumber() == 0)
+    return feedsCodes(dequantize);
   return isa<func::ReturnOp, nn::MatMulOp, nn::GemmOp, nn::ConvOp, nn::EinsumOp, nn::MatMulIntegerOp>(reader);
 }
 

@@ -158,7 +158,7 @@ const TensorView *Outliner::findView(Value value) {
   if (auto it = views.find(value); it != views.end())
     return &it->second;
   if (value.getDefiningOp<nn::ConstantOp>() || value.getDefiningOp<nn::QuantizeWeightOp>() ||
-      isConstantConcat(value.getDefiningOp()))
+      makesConstant(value.getDefiningOp()))
     return &(views[value] = *constantView(value));
   if (analysis.getElements(value))
     return &(views[value] = storeElements(value));

@@ -364,6 +364,17 @@ TEST_F(ConstantQuantizationTest, NibblesOfTheModelArePackedAnew) {
   for (int64_t i = 0; i < 15; ++i)
     range.values[i] = codes.at(i / 3, i % 3 + 2);
   expectPacked(range, 8);
+
+  // As bytes, row by row.
+  ASSERT_TRUE(stream(source, "tensor<5x7xui4>", "{kind = \"widen\", is_unsigned = true}", "tensor<5x7xi8>")) << text;
+  ASSERT_TRUE(
+      stream(source, "tensor<5x7xui4>", kTranspose + "{kind = \"widen\", is_unsigned = true}", "tensor<7x5xi8>"))
+      << text;
+  for (int64_t i = 0; i < 35; ++i)
+    ASSERT_EQ(result<int8_t>()[i], codes.at(i % 5, i / 5)) << i;
+  ASSERT_TRUE(stream(source, "tensor<5x7xi4>", "{kind = \"widen\"}", "tensor<5x7xi8>")) << text;
+  for (int64_t i = 0; i < 35; ++i)
+    ASSERT_EQ(result<int8_t>()[i], (codes.values[i] ^ 8) - 8) << i;
 }
 
 TEST_F(ConstantQuantizationTest, EmptyMatricesHaveScalesOfOne) {
@@ -396,6 +407,7 @@ TEST_F(ConstantQuantizationTest, StepsThatDontFitAreDiagnostics) {
               "expects codes of 8 bits without blocks to be pair-safe");
   expectFault(matrix, "{kind = \"sums\", axis = 0 : i64}", "expects i8 to sum up, got 'tensor<2x3xf32>'");
   expectFault(matrix, "{kind = \"flip\"}", "expects a matrix of i8 or i4 to flip, got 'tensor<2x3xf32>'");
+  expectFault(ints, "{kind = \"widen\"}", "expects a matrix of i4 to widen, got 'tensor<2x3xi8>'");
   expectFault(ints, "{kind = \"flip\"}, {kind = \"slice\", axis = 0 : i64, begin = 0 : i64, size = 1 : i64}",
               "expects slices and further sources before steps that compute");
   expectFault(matrix, "{kind = \"pack\", panel = 16 : i64, group = 4 : i64}", "expects groups of four i8");

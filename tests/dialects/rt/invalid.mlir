@@ -1,6 +1,6 @@
 // RUN: heddle-opt %s --split-input-file --verify-diagnostics
 
-// expected-error @+1 {{expects recipe steps of kind transpose, slice, concat, multiply, quantize, scales, sums, flip, pack, got {kind = "scale"}}}
+// expected-error @+1 {{expects recipe steps of kind transpose, slice, concat, multiply, quantize, scales, sums, flip, widen, pack, got {kind = "scale"}}}
 rt.constant @w {source = dense<0.0> : tensor<3xf32>, source_type = tensor<3xf32>, recipe = [{kind = "scale"}]}
     : tensor<3xf32>
 

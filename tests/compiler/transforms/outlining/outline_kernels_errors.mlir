@@ -3,9 +3,9 @@
 // All ops without a kernel are reported, and nothing is changed.
 func.func @main(%x: tensor<?x8xf32> {nn.name = "x", nn.dims = ["r", 8]}, %s: tensor<f32> {nn.name = "s", nn.dims = []})
     -> (tensor<?x8xi4> {nn.name = "y", nn.dims = ["r", 8]}, tensor<?x8xui4> {nn.name = "z", nn.dims = ["r", 8]}) {
-  // expected-error @+1 {{expects elements of a byte or more, or constants of 4 bits with scales of blocks on the right of a product; the CPU target has no kernel for it}}
+  // expected-error @+1 {{expects elements of a byte or more, or constant matrices of 4 bits that are dequantised; the CPU target has no kernel for it}}
   %y = nn.quantize_linear %x, %s {axis = 1 : i64, block_size = 0 : i64, to = i4} : (tensor<?x8xf32>, tensor<f32>) -> tensor<?x8xi4>
-  // expected-error @+1 {{expects elements of a byte or more, or constants of 4 bits with scales of blocks on the right of a product; the CPU target has no kernel for it}}
+  // expected-error @+1 {{expects elements of a byte or more, or constant matrices of 4 bits that are dequantised; the CPU target has no kernel for it}}
   %z = nn.quantize_linear %x, %s {axis = 1 : i64, block_size = 0 : i64, to = ui4} : (tensor<?x8xf32>, tensor<f32>) -> tensor<?x8xui4>
   return %y, %z : tensor<?x8xi4>, tensor<?x8xui4>
 }

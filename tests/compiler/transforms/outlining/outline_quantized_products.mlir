@@ -198,3 +198,20 @@ func.func @main(%x: tensor<?x8xf32> {nn.name = "x", nn.dims = ["s", 8]})
   %y = nn.matmul %x, %t : (tensor<?x8xf32>, tensor<8x20xf32>) -> tensor<?x20xf32>
   return %y : tensor<?x20xf32>
 }
+
+// -----
+
+// With zero points of blocks the weight is dequantised, from codes that take a byte each in the artifact.
+// CHECK-DAG: rt.constant @{{.*}} {recipe = [{is_unsigned = true, kind = "widen"}], source = dense<3> : tensor<20x8xui4>{{.*}}} : tensor<20x8xi8>
+// CHECK: rt.dispatch @f32_map
+// CHECK: rt.dispatch @f32_contract
+func.func @main(%x: tensor<?x8xf32> {nn.name = "x", nn.dims = ["s", 8]})
+    -> (tensor<?x20xf32> {nn.name = "y", nn.dims = ["s", 20]}) {
+  %c = nn.constant dense<3> : tensor<20x8xui4>
+  %s = nn.constant dense<1.5> : tensor<20x2xf32>
+  %z = nn.constant dense<7> : tensor<20x2xui4>
+  %d = nn.dequantize_linear %c, %s, %z {axis = 1 : i64, block_size = 4 : i64} : (tensor<20x8xui4>, tensor<20x2xf32>, tensor<20x2xui4>) -> tensor<20x8xf32>
+  %t = nn.transpose %d perm [1, 0] : (tensor<20x8xf32>) -> tensor<8x20xf32>
+  %y = nn.matmul %x, %t : (tensor<?x8xf32>, tensor<8x20xf32>) -> tensor<?x20xf32>
+  return %y : tensor<?x20xf32>
+}
