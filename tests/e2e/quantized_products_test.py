@@ -239,6 +239,29 @@ class QuantizedProductsTest(case.ArtifactTestCase):
                     actual, expected = self.run_both(graph, [("%y", ("r", columns), "f32")], feeds)
                     self.assertLessEqual(evaluate.difference(actual["y"], expected["y"]), BOUND)
 
+    def test_floats_that_are_codes_on_both_sides(self):
+        for left, right, zero in itertools.product((np.int8, np.uint8), (np.int8, np.uint8), (False, True)):
+            with self.subTest(left=left, right=right, zero=zero):
+                graph, a, b = self.graph(), ELEMENTS[np.dtype(left)], ELEMENTS[np.dtype(right)]
+                shape, f32 = ("b", "s", 72), tensor(("b", "s", 72), "f32")
+                x, s = graph.input("x", shape, "f32"), graph.constant(np.float32(0.04))
+                scale, w = self.random.random(72).astype(np.float32), graph.constant(self.codes((72, 72), right))
+                z, t = graph.constant(self.codes((), left)), graph.constant(scale)
+                zero_point = (graph.constant(self.codes(72, right)), tensor((72,), b)) if zero else None
+                graph.op(f"nn.quantize_linear {x}, {s}, {z} {{axis = 2 : i64, block_size = 0 : i64, to = {a}}} : "
+                         f"({f32}, tensor<f32>, tensor<{a}>) -> {tensor(shape, a)}", "q")
+                graph.op(f"nn.dequantize_linear %q, {s}, {z} {{axis = 2 : i64, block_size = 0 : i64}} : "
+                         f"({tensor(shape, a)}, tensor<f32>, tensor<{a}>) -> {f32}", "f")
+                names, types = (", ".join(part) for part in zip(
+                    (w, f"tensor<72x72x{b}>"), (t, "tensor<72xf32>"), *([zero_point] if zero else [])))
+                graph.op(f"nn.dequantize_linear {names} {{axis = 1 : i64, block_size = 0 : i64}} : ({types}) -> "
+                         "tensor<72x72xf32>", "w")
+                graph.op(f"nn.matmul %f, %w : ({f32}, tensor<72x72xf32>) -> {f32}", "m")
+                graph.op(f"nn.binary add %m, %f : ({f32}, {f32}) -> {f32}", "y")
+                feeds = {"x": self.random.standard_normal((2, 9, 72)).astype(np.float32)}
+                actual, expected = self.run_both(graph, [("%y", shape, "f32")], feeds)
+                self.assertLessEqual(evaluate.difference(actual["y"], expected["y"]), BOUND)
+
     def test_half_bytes_with_scales_of_blocks(self):
         for rows, depth, columns, block in ((1, 96, 20, 32), (9, 72, 16, 32), (2, 34, 37, 8)):
             with self.subTest(depth=depth, block=block):

@@ -75,6 +75,10 @@ mlir::Value emitScaledProduct(ScalarEmitter &emitter, nn::GemmOp gemm, mlir::Val
 /// one entry for each row, or the left side's shape but for its last extent, 1.
 AffineIndex rowParameterIndex(Outliner &outliner, mlir::Value parameter, llvm::ArrayRef<mlir::AffineExpr> lhsIndex);
 
+/// The product of floats |root| by its codes.
+void outlineQuantizedProduct(Outliner &outliner, mlir::Operation *root, mlir::Operation *end,
+                             const QuantizedProduct &product);
+
 /// |weight| packed for a left side of f32.
 PackedRhs packWeightCodes(Outliner &outliner, const WeightCodes &weight);
 /// The product of f32 with |weight| for the sum of products with its codes.

@@ -204,6 +204,8 @@ void heddle::outlineContraction(Outliner &outliner, Operation *root, Operation *
   Type type = cast<RankedTensorType>(lhs.getType()).getElementType(), f32 = Float32Type::get(outliner.getContext());
   if (getSumType(type) != f32)
     return outlineProductSum(outliner, root, end);
+  if (std::optional<QuantizedProduct> product = findQuantizedProduct(root))
+    return outlineQuantizedProduct(outliner, root, end, *product);
   auto gemm = dyn_cast<nn::GemmOp>(root);
   Contraction c;
   c.lhs = storeAsF32(outliner, root, lhs);

@@ -28,12 +28,20 @@ static int64_t depthAxisOfLhs(Operation *root) {
   return rank - (gemm && gemm.getTransA() ? 2 : 1);
 }
 
-/// The sum of the left side's row.
-static Value emitRowSum(Outliner &outliner, ScalarEmitter &emitter, const Contraction &c, Operation *root) {
+/// The sum of the left side's row, of the model's value |lhs|.
+static Value emitRowSum(Outliner &outliner, ScalarEmitter &emitter, const Contraction &c, Operation *root, Value lhs) {
   int64_t axis = depthAxisOfLhs(root);
   AffineIndex row(c.lhsIndex);
   row.erase(row.begin() + axis);
-  return emitter.emitElement(outliner.getSums(root, root->getOperand(0), axis), row);
+  return emitter.emitElement(outliner.getSums(root, lhs, axis), row);
+}
+
+/// The number for |c|'s column out of |parameter|, in f32.
+static Value emitColumnAsF32(Outliner &outliner, ScalarEmitter &emitter, const ColumnParameter &parameter,
+                             const Contraction &c) {
+  OpBuilder &b = emitter.getBuilder();
+  Value value = emitter.emitParameter(parameter.value, parameter.at(columnLoop(c, outliner.getContext())));
+  return emitCast(b, value, typeOf(parameter.value).getElementType(), b.getF32Type());
 }
 
 //===----------------------------------------------------------------------===//
@@ -41,14 +49,18 @@ static Value emitRowSum(Outliner &outliner, ScalarEmitter &emitter, const Contra
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// A matmul_integer on its way to kernel.contract. With A and B the bytes that multiply, A unsigned and B signed, and
+/// A product of codes on its way to kernel.contract. With A and B the bytes that multiply, A unsigned and B signed, and
 /// a, b their zero points:  sum (A - a) (B - b) = sum A B - a sum B - b sum (A - a),  all of it modulo 2^32.
 struct IntegerProduct {
   Outliner &outliner;
-  nn::MatMulIntegerOp op;
-  Contraction c;
+  Operation *root;
+  /// Codes of the left side and their zero point, which may be null.
+  Value lhs, lhsZero;
   WeightCodes weight;
+  Contraction c = {};
 
+  /// Fills |c| but for its loops.
+  void prepare();
   Value emit(ScalarEmitter &emitter, Value product);
 
 private:
@@ -70,26 +82,23 @@ struct Int32 {
 
 /// The left side's zero point as the model has it; null if it is 0.
 Value IntegerProduct::emitLeftZero(ScalarEmitter &emitter) {
-  Value zero = op.getLhsZeroPoint();
-  if (!zero || getUniformInt(zero) == 0)
+  if (!lhsZero || getUniformInt(lhsZero) == 0)
     return nullptr;
-  AffineIndex index = rowParameterIndex(outliner, zero, c.lhsIndex);
+  AffineIndex index = rowParameterIndex(outliner, lhsZero, c.lhsIndex);
   OpBuilder &b = emitter.getBuilder();
-  return emitCast(b, emitter.emit(zero, index), typeOf(zero).getElementType(), b.getI32Type());
+  return emitCast(b, emitter.emitParameter(lhsZero, index), typeOf(lhsZero).getElementType(), b.getI32Type());
 }
 
 /// The right side's zero point as its signed bytes have it; null if it is 0.
 Value IntegerProduct::emitRightZero(ScalarEmitter &emitter) {
   Int32 i32{emitter.getBuilder()};
   int64_t shift = weight.isUnsigned() ? kFlip : 0;
-  Value zero = op.getRhsZeroPoint();
+  Value zero = weight.zero.value;
   std::optional<int64_t> known = zero ? getUniformInt(zero) : 0;
-  if (known)
+  if (known && (*known == shift || !zero))
     return *known == shift ? Value() : i32.number(*known - shift);
-  AffineIndex index;
-  if (typeOf(zero).getRank() != 0)
-    index.push_back(columnLoop(c, outliner.getContext()));
-  Value value = emitCast(i32.b, emitter.emit(zero, index), typeOf(zero).getElementType(), i32.type);
+  AffineIndex index = weight.zero.at(columnLoop(c, outliner.getContext()));
+  Value value = emitCast(i32.b, emitter.emitParameter(zero, index), typeOf(zero).getElementType(), i32.type);
   return shift == 0 ? value : i32.sub(value, i32.number(shift));
 }
 
@@ -108,7 +117,7 @@ Value IntegerProduct::emit(ScalarEmitter &emitter, Value product) {
   }
   if (right) {
     // Differences to the zero point don't change as bits flip: they are those of the model's own numbers.
-    Value row = emitRowSum(outliner, emitter, c, op);
+    Value row = emitRowSum(outliner, emitter, c, root, lhs);
     if (left)
       row = i32.sub(row, i32.mul(left, emitter.emitSize(c.bounds.back(), i32.type)));
     product = i32.sub(product, i32.mul(right, row));
@@ -130,22 +139,46 @@ AffineIndex heddle::rowParameterIndex(Outliner &outliner, Value parameter, Array
   return index;
 }
 
-void heddle::outlineMatMulInteger(Outliner &outliner, nn::MatMulIntegerOp root, Operation *end) {
-  Value rhs = root.getRhs();
-  // What isn't constant would have to be packed each time.
-  if (typeOf(rhs).getRank() != 2 || !findConstantRecipe(rhs))
-    return outlineProductSum(outliner, root, end);
-  IntegerProduct product{outliner, root, {}, {}};
-  product.weight.codes = rhs;
-  ConstantRecipe recipe = product.weight.getSignedRecipe();
+void IntegerProduct::prepare() {
+  ConstantRecipe recipe = weight.getSignedRecipe();
   int64_t columns = recipe.type.getDimSize(1);
   recipe.packGroups(kPanel);
-  Contraction &c = product.c;
-  c.lhs = *outliner.findView(root.getLhs());
-  c.rhs = rhs;
-  c.signedLhs = !typeOf(root.getLhs()).getElementType().isUnsignedInteger();
-  c.packedRhs = PackedRhs{outliner.getConstant(recipe), columns, isPairSafe(rhs, /*depthAxis=*/0)};
-  buildProduct(outliner, c, root, end, [&](ScalarEmitter &emitter, Value sum) { return product.emit(emitter, sum); });
+  c.lhs = *outliner.findView(lhs);
+  c.rhs = root->getOperand(1);
+  c.signedLhs = !typeOf(lhs).getElementType().isUnsignedInteger();
+  bool pairSafe = isPairSafe(weight.codes, /*depthAxis=*/weight.isTransposed ? 1 : 0);
+  c.packedRhs = PackedRhs{outliner.getConstant(recipe), columns, pairSafe};
+}
+
+void heddle::outlineMatMulInteger(Outliner &outliner, nn::MatMulIntegerOp root, Operation *end) {
+  // What isn't constant would have to be packed each time.
+  if (typeOf(root.getRhs()).getRank() != 2 || !findConstantRecipe(root.getRhs()))
+    return outlineProductSum(outliner, root, end);
+  IntegerProduct product{outliner, root, root.getLhs(), root.getLhsZeroPoint(), {}};
+  product.weight.codes = root.getRhs();
+  if (Value zero = root.getRhsZeroPoint())
+    product.weight.zero = {zero, typeOf(zero).getRank() == 0 ? std::nullopt : std::optional<unsigned>(0)};
+  product.prepare();
+  buildProduct(outliner, product.c, root, end,
+               [&](ScalarEmitter &emitter, Value sum) { return product.emit(emitter, sum); });
+}
+
+void heddle::outlineQuantizedProduct(Outliner &outliner, Operation *root, Operation *end,
+                                     const QuantizedProduct &quantized) {
+  nn::DequantizeLinearOp lhs = quantized.lhs;
+  IntegerProduct product{outliner, root, lhs.getInput(), lhs.getZeroPoint(), quantized.weight};
+  product.prepare();
+  buildProduct(outliner, product.c, root, end, [&](ScalarEmitter &emitter, Value sum) {
+    OpBuilder &b = emitter.getBuilder();
+    Type f32 = b.getF32Type();
+    auto mul = [&](Value x, Value y) { return emitBinary(b, nn::BinaryKind::Mul, x, y, f32, f32); };
+    Value value = emitCast(b, product.emit(emitter, sum), b.getI32Type(), f32);
+    AffineIndex first(typeOf(lhs.getScale()).getRank(), getAffineConstantExpr(0, outliner.getContext()));
+    value = mul(value, emitter.emitParameter(lhs.getScale(), first));
+    value = mul(value, emitColumnAsF32(outliner, emitter, quantized.weight.scale, product.c));
+    auto gemm = dyn_cast<nn::GemmOp>(root);
+    return gemm ? emitScaledProduct(emitter, gemm, value, f32, product.c.resultIndex) : value;
+  });
 }
 
 //===----------------------------------------------------------------------===//
@@ -171,11 +204,7 @@ Value heddle::emitDequantizedProduct(Outliner &outliner, ScalarEmitter &emitter,
     return product;
   OpBuilder &b = emitter.getBuilder();
   Type f32 = b.getF32Type();
-  AffineExpr column = columnLoop(c, outliner.getContext());
-  auto emitColumn = [&](const ColumnParameter &parameter) {
-    Value value = emitter.emitParameter(parameter.value, parameter.at(column));
-    return emitCast(b, value, typeOf(parameter.value).getElementType(), f32);
-  };
+  auto emitColumn = [&](const ColumnParameter &parameter) { return emitColumnAsF32(outliner, emitter, parameter, c); };
   auto bin = [&](nn::BinaryKind kind, Value x, Value y) { return emitBinary(b, kind, x, y, f32, f32); };
   // sum x (code - zero) = sum x code - zero sum x
   int64_t shift = weight.isUnsigned() ? kFlip : 0;
@@ -188,6 +217,7 @@ Value heddle::emitDequantizedProduct(Outliner &outliner, ScalarEmitter &emitter,
     zero = emitNumber(b, f32, static_cast<double>(*known - shift));
   }
   if (zero)
-    product = bin(nn::BinaryKind::Sub, product, bin(nn::BinaryKind::Mul, zero, emitRowSum(outliner, emitter, c, root)));
+    product = bin(nn::BinaryKind::Sub, product,
+                  bin(nn::BinaryKind::Mul, zero, emitRowSum(outliner, emitter, c, root, root->getOperand(0))));
   return bin(nn::BinaryKind::Mul, product, emitColumn(weight.scale));
 }

@@ -142,9 +142,29 @@ std::optional<WeightCodes> heddle::findWeightCodes(Operation *product) {
   return matchWeight(product->getOperand(1), gemm && gemm.getTransB() ? 1 : 0);
 }
 
+std::optional<QuantizedProduct> heddle::findQuantizedProduct(Operation *product) {
+  std::optional<WeightCodes> weight = findWeightCodes(product);
+  if (!weight || weight->blockSize != 0 ||
+      (weight->zero.value && !isa<IntegerType>(typeOf(weight->zero.value).getElementType())))
+    return std::nullopt;
+  auto lhs = product->getOperand(0).getDefiningOp<nn::DequantizeLinearOp>();
+  auto isOne = [](Value value) { return typeOf(value).hasStaticShape() && typeOf(value).getNumElements() == 1; };
+  if (!lhs || lhs.getBlockSize() != 0 || !isCodeType(typeOf(lhs.getInput()).getElementType(), 8) ||
+      !isOne(lhs.getScale()) || (lhs.getZeroPoint() && !isOne(lhs.getZeroPoint())))
+    return std::nullopt;
+  return QuantizedProduct{lhs, *weight};
+}
+
 bool heddle::readsCodes(OpOperand &use) {
-  return use.getOperandNumber() == 1 && isa<nn::MatMulOp, nn::GemmOp>(use.getOwner()) &&
-         findWeightCodes(use.getOwner());
+  if (!isa<nn::MatMulOp, nn::GemmOp>(use.getOwner()))
+    return false;
+  if (use.getOperandNumber() == 1)
+    return findWeightCodes(use.getOwner()).has_value();
+  return use.getOperandNumber() == 0 && findQuantizedProduct(use.getOwner());
+}
+
+bool heddle::feedsCodes(nn::DequantizeLinearOp op) {
+  return llvm::any_of(op.getOutput().getUses(), [](OpOperand &use) { return readsCodes(use); });
 }
 
 //===----------------------------------------------------------------------===//

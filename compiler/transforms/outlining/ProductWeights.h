@@ -8,6 +8,7 @@
 
 #include "compiler/transforms/outlining/ConstantRecipe.h"
 #include "compiler/transforms/outlining/TensorView.h"
+#include "dialects/nn/NnOps.h"
 #include "mlir/IR/Operation.h"
 
 namespace heddle {
@@ -47,8 +48,17 @@ struct WeightCodes {
 /// by a cast, a difference and a product, as exporters write it; nothing where it has anything else there.
 std::optional<WeightCodes> findWeightCodes(mlir::Operation *product);
 
-/// True if |use| is the right side of a product that reads its codes instead.
+/// A product of floats that are codes on both sides, those on the left with one scale and one zero point for all.
+struct QuantizedProduct {
+  nn::DequantizeLinearOp lhs;
+  WeightCodes weight;
+};
+std::optional<QuantizedProduct> findQuantizedProduct(mlir::Operation *product);
+
+/// True if |use| is a side of a product that reads its codes instead.
 bool readsCodes(mlir::OpOperand &use);
+/// True if |op| dequantises what some product reads as codes.
+bool feedsCodes(nn::DequantizeLinearOp op);
 
 /// Whether in each column of the constant |codes|, of 8 bits, whose dimension |depthAxis| is K, the neighbours 2j and
 /// 2j + 1 of k can be multiplied with any two u8 and summed up within 16 bits. Unsigned codes count as 128 less. Reads

@@ -215,3 +215,34 @@ func.func @main(%x: tensor<?x8xf32> {nn.name = "x", nn.dims = ["s", 8]})
   %y = nn.matmul %x, %t : (tensor<?x8xf32>, tensor<8x20xf32>) -> tensor<?x20xf32>
   return %y : tensor<?x20xf32>
 }
+
+// -----
+
+// Floats that are codes on both sides multiply as codes: those of the left side end the kernel before, and who reads
+// them as floats takes them from there too.
+// CHECK: %[[CODES:.*]] = rt.buffer
+// CHECK: rt.dispatch @i8_rowwise{{.*}} outs(%[[CODES]])
+// CHECK: rt.dispatch @f32_contract{{.*}} ins(%[[CODES]]
+// CHECK: rt.dispatch @f32_map{{.*}} ins(%[[CODES]]
+// CHECK-NOT: rt.dispatch
+// CHECK: kernel.rowwise
+// CHECK: kernel.contract {{.*}} ins({{.*}} : tensor<?x8xi8>, tensor<2x2x16x4xi8>,
+// CHECK-SAME: packed_rhs = 20 : i64{{.*}}signed_lhs} epilogue {
+// CHECK: %[[F:.*]] = arith.sitofp %{{.*}} : i32 to f32
+// CHECK: %[[A:.*]] = arith.mulf %[[F]]
+// CHECK: arith.mulf %[[A]]
+func.func @main(%x: tensor<?x8xf32> {nn.name = "x", nn.dims = ["s", 8]})
+    -> (tensor<?x20xf32> {nn.name = "y", nn.dims = ["s", 20]}, tensor<?x8xf32> {nn.name = "v", nn.dims = ["s", 8]}) {
+  %g = nn.constant dense<1.0> : tensor<8xf32>
+  %s = nn.constant dense<0.5> : tensor<f32>
+  %z = nn.constant dense<3> : tensor<i8>
+  %k = nn.constant #nn.external<"w", 0, 640> -> tensor<8x20xf32>
+  %c, %t = nn.quantize_weight %k {axis = 1 : i64, block_size = 0 : i64, to = i8} : (tensor<8x20xf32>) -> (tensor<8x20xi8>, tensor<20xf32>)
+  %w = nn.dequantize_linear %c, %t {axis = 1 : i64, block_size = 0 : i64} : (tensor<8x20xi8>, tensor<20xf32>) -> tensor<8x20xf32>
+  %n = nn.layer_norm %x, %g, %g {axis = 1 : i64, epsilon = 1.0e-6 : f32} : (tensor<?x8xf32>, tensor<8xf32>, tensor<8xf32>) -> tensor<?x8xf32>
+  %q = nn.quantize_linear %n, %s, %z {axis = 0 : i64, block_size = 0 : i64, to = i8} : (tensor<?x8xf32>, tensor<f32>, tensor<i8>) -> tensor<?x8xi8>
+  %f = nn.dequantize_linear %q, %s, %z {axis = 0 : i64, block_size = 0 : i64} : (tensor<?x8xi8>, tensor<f32>, tensor<i8>) -> tensor<?x8xf32>
+  %y = nn.matmul %f, %w : (tensor<?x8xf32>, tensor<8x20xf32>) -> tensor<?x20xf32>
+  %v = nn.binary add %f, %x : (tensor<?x8xf32>, tensor<?x8xf32>) -> tensor<?x8xf32>
+  return %y, %v : tensor<?x20xf32>, tensor<?x8xf32>
+}
