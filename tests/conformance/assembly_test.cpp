@@ -251,6 +251,35 @@ INSTANTIATE_TEST_SUITE_P(
       return name;
     });
 
+class HotWeights : public testing::TestWithParam<const char *> {};
+
+TEST_P(HotWeights, AreWidenedInRegisters) {
+  for (bool is_half : {false, true}) {
+    std::string text = is_half ? half_byte_product(768, 768, 32) : weight_product(768, 768);
+    std::string assembly = compile_to_assembly(text, GetParam());
+    size_t loops = 0;
+    for (llvm::StringRef loop : find_inner_loops(assembly)) {
+      if (occurrences(loop, "vfmadd") < 2)
+        continue;
+      ++loops;
+      // Unrolled and scheduled for one CPU or the other, a sum may pass by the stack now and then.
+      EXPECT_LE(8 * find_stack_uses(loop).size(), occurrences(loop, "vfmadd")) << loop.str();
+      EXPECT_EQ(find_scalars(loop), lines()) << loop.str();
+      EXPECT_GT(occurrences(loop, "vcvtdq2ps") + occurrences(loop, "vperm"), 0u) << loop.str();
+    }
+    // Heights 1 to 4 at least.
+    EXPECT_GE(loops, 4u);
+    EXPECT_EQ(occurrences(assembly, "\tcall"), 1u);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Targets, HotWeights, testing::Values("x86-64-v3", "znver3", "x86-64-v4", "znver5"),
+                         [](const auto &info) {
+                           std::string name = info.param;
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
+
 class AttentionLoops : public testing::TestWithParam<expectation> {};
 
 TEST_P(AttentionLoops, KeepTheirTilesInRegisters) {

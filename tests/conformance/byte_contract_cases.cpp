@@ -35,6 +35,20 @@ bench_case make_reading_case(const std::string &kind, int64_t m, int64_t n, int6
   return result;
 }
 
+/// Floats by narrow weights, which the arithmetic of floats bounds, or few rows by reading.
+bench_case make_weight_case(bool is_half, int64_t m, int64_t n, int64_t k, bool from_memory) {
+  std::string kind = is_half ? "half_byte_weights" : "byte_weights";
+  bench_case result =
+      from_memory ? make_reading_case(kind + "_from_memory", m, n, k, "") : make_case(kind, m, n, k, "");
+  result.text = is_half ? half_byte_product(n, k, /*block=*/32) : weight_product(n, k);
+  result.targets.clear();
+  if (!from_memory)
+    result.bound = bench_case::limit::flops;
+  if (is_half)
+    result.read_inputs = {1, 2};
+  return result;
+}
+
 } // namespace
 
 std::vector<bench_case> byte_contract_cases() {
@@ -58,6 +72,12 @@ std::vector<bench_case> byte_contract_cases() {
       result.push_back(make_reading_case(kind + "_from_memory", 1, n, k, safety));
   }
   result.push_back(make_case("signed_byte_contract", 128, 768, 768, ", signed_lhs"));
+  for (bool is_half : {false, true}) {
+    for (auto [m, n, k] : {std::tuple(128, 768, 768), {128, 3072, 768}, {128, 768, 3072}, {16, 768, 768}})
+      result.push_back(make_weight_case(is_half, m, n, k, /*from_memory=*/false));
+    for (auto [m, n, k] : {std::tuple(1, 768, 768), {2, 768, 768}, {4, 768, 768}, {1, 3072, 768}, {1, 4096, 4096}})
+      result.push_back(make_weight_case(is_half, m, n, k, /*from_memory=*/true));
+  }
   return result;
 }
 

@@ -66,15 +66,15 @@ public:
   }
 
 protected:
+  Value loadRow(const TileStep &step, int64_t r) {
+    Value element = b.create<memref::LoadOp>(loc, step.lhs, step.rows[r]);
+    return b.create<vector::BroadcastOp>(loc, sumType, element);
+  }
+
   /// |right|: the f32 of a panel at this step.
   SmallVector<Value> multiplyFloats(const TileStep &step, ValueRange sums, llvm::function_ref<Value(int64_t)> right) {
     return multiplyAll(
-        step, sums,
-        [&](int64_t r) -> Value {
-          Value element = b.create<memref::LoadOp>(loc, step.lhs, step.rows[r]);
-          return b.create<vector::BroadcastOp>(loc, sumType, element);
-        },
-        right,
+        step, sums, [&](int64_t r) { return loadRow(step, r); }, right,
         // vector.fma would leave it to LLVM whether to round once; math.fma always does.
         [&](Value left, Value right, Value sum) -> Value { return b.create<math::FmaOp>(loc, left, right, sum); });
   }
@@ -116,51 +116,73 @@ public:
   }
 };
 
-/// A byte holds an even k and the odd one behind it. What multiplies is the scaled weight, rounded to f32, so that no
-/// sum depends on how tiles are cut, and rows share what widening costs.
+/// A byte holds an even k and the odd one behind it. Sums are of one block, whose scale comes to them at its end.
 class HalfByteWeightMultiply : public FloatMultiply {
 public:
   explicit HalfByteWeightMultiply(KernelEmitter &emitter)
       : FloatMultiply(emitter), isWide(emitter.plan.contract.vectorBits == 512) {}
 
   SmallVector<Value> multiply(const TileStep &step, ValueRange sums) override {
-    auto bytes = VectorType::get({kLanes}, b.getI8Type()), words = VectorType::get({kLanes}, b.getI32Type());
-    SmallVector<Value> pairs;
-    for (Value panel : step.panels) {
-      Value read = b.create<vector::LoadOp>(loc, bytes, step.rhs, panel);
-      pairs.push_back(b.create<arith::ExtUIOp>(loc, words, read));
-    }
-    SmallVector<Value> even = multiplyFloats(step, sums, [&](int64_t j) { return widen(pairs[j], step.scales[j]); });
     TileStep odd = step;
     for (Value &row : odd.rows)
       row = emitter.add(row, step.depthStride);
-    return multiplyFloats(odd, even, [&](int64_t j) {
-      return widen(b.create<arith::ShRUIOp>(loc, pairs[j], fill(words, b.getI32IntegerAttr(4))), step.scales[j]);
-    });
+    if (step.rows.size() <= step.panels.size())
+      return multiplyByPanels(step, odd, sums);
+    SmallVector<Value> pairs;
+    for (Value panel : step.panels)
+      pairs.push_back(loadPairs(step.rhs, panel));
+    SmallVector<Value> even = multiplyFloats(step, sums, [&](int64_t j) { return widen(pairs[j], /*isOdd=*/false); });
+    return multiplyFloats(odd, even, [&](int64_t j) { return widen(pairs[j], /*isOdd=*/true); });
   }
 
 private:
-  Value fill(VectorType type, Attribute value) {
-    return b.create<arith::ConstantOp>(loc, DenseElementsAttr::get(type, value));
+  /// Rows are in registers, and of the panels no more than one.
+  SmallVector<Value> multiplyByPanels(const TileStep &step, const TileStep &odd, ValueRange sums) {
+    SmallVector<Value> next(sums), evenRows, oddRows;
+    for (size_t r = 0; r < step.rows.size(); ++r) {
+      evenRows.push_back(loadRow(step, r));
+      oddRows.push_back(loadRow(odd, r));
+    }
+    for (auto [j, panel] : llvm::enumerate(step.panels)) {
+      Value pairs = loadPairs(step.rhs, panel), even = widen(pairs, /*isOdd=*/false),
+            odd = widen(pairs, /*isOdd=*/true);
+      for (size_t r = 0; r < step.rows.size(); ++r) {
+        Value &sum = next[r * step.panels.size() + j];
+        sum = b.create<math::FmaOp>(loc, evenRows[r], even, sum);
+        sum = b.create<math::FmaOp>(loc, oddRows[r], odd, sum);
+      }
+    }
+    return next;
   }
 
-  /// |scale| times the code in the low four bits of each word, less 8.
-  Value widen(Value codes, Value scale) {
-    auto words = cast<VectorType>(codes.getType());
-    if (isWide) {
-      // A look-up in 16 numbers, which takes no more than these four bits.
-      SmallVector<float> numbers;
-      for (int64_t code = 0; code < 16; ++code)
-        numbers.push_back(static_cast<float>(code - 8));
-      Value table = b.create<arith::ConstantOp>(loc, DenseElementsAttr::get(sumType, ArrayRef(numbers)));
-      return b.create<arith::MulFOp>(loc, callIntrinsic("llvm.x86.avx512.permvar.sf.512", sumType, {table, codes}),
-                                     scale);
+  VectorType getWords() { return VectorType::get({kLanes}, b.getI32Type()); }
+  Value fill(int32_t value) {
+    return b.create<arith::ConstantOp>(loc, DenseElementsAttr::get(getWords(), b.getI32IntegerAttr(value)));
+  }
+
+  Value loadPairs(Value rhs, Value place) {
+    auto type = VectorType::get({kLanes}, b.getI8Type());
+    Value bytes = b.create<vector::LoadOp>(loc, type, rhs, place);
+    if (isWide)
+      return b.create<arith::ExtUIOp>(loc, getWords(), bytes);
+    // Less 8, both as four bits with a sign: the shifts that part them need no constants in registers.
+    Value eights = b.create<arith::ConstantOp>(loc, DenseElementsAttr::get(type, APInt(8, 0x88)));
+    return b.create<arith::ExtSIOp>(loc, getWords(), b.create<arith::XOrIOp>(loc, bytes, eights));
+  }
+
+  /// The code of the even or the odd k of each word of |pairs|, less 8, as f32.
+  Value widen(Value pairs, bool isOdd) {
+    if (!isWide) {
+      Value high = isOdd ? pairs : b.create<arith::ShLIOp>(loc, pairs, fill(28)).getResult();
+      return b.create<arith::SIToFPOp>(loc, sumType, b.create<arith::ShRSIOp>(loc, high, fill(isOdd ? 4 : 28)));
     }
-    // scale * code - 8 * scale rounds once, to the same number.
-    Value low = b.create<arith::AndIOp>(loc, codes, fill(words, b.getI32IntegerAttr(15)));
-    Value number = b.create<arith::SIToFPOp>(loc, sumType, low);
-    Value offset = b.create<arith::MulFOp>(loc, scale, fill(sumType, b.getF32FloatAttr(-8)));
-    return b.create<math::FmaOp>(loc, number, scale, offset);
+    Value codes = isOdd ? b.create<arith::ShRUIOp>(loc, pairs, fill(4)).getResult() : pairs;
+    // A look-up in 16 numbers, which takes no more than these four bits.
+    SmallVector<float> numbers;
+    for (int64_t code = 0; code < 16; ++code)
+      numbers.push_back(static_cast<float>(code - 8));
+    Value table = b.create<arith::ConstantOp>(loc, DenseElementsAttr::get(sumType, ArrayRef(numbers)));
+    return callIntrinsic("llvm.x86.avx512.permvar.sf.512", sumType, {table, codes});
   }
 
   const bool isWide;

@@ -18,8 +18,6 @@ struct TileStep {
   llvm::SmallVector<mlir::Value> rows, panels;
   /// Elements of a row from one k to the next.
   mlir::Value depthStride;
-  /// Of weights in blocks: each panel's scales of the block that the step is in.
-  llvm::SmallVector<mlir::Value> scales;
 };
 
 class ContractMultiply {

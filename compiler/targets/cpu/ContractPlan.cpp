@@ -134,6 +134,7 @@ LogicalResult KernelPlan::planContract() {
     contract.fewRows = config.getInteger(config::kFewRows);
     contract.fewRowVectors = config.getInteger(config::kFewRowVectors);
     contract.prefetchRows = config.getInteger(config::kPrefetchRows);
+    contract.prefetchesFewRows = config.getInteger(config::kPrefetchFewRows) != 0;
   }
   contract.groupsPerItem = std::max<int64_t>(1, config.getInteger(config::kGroupsPerItem));
   vectorLoop = n;

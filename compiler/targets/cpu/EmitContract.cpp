@@ -11,6 +11,7 @@
 #include "compiler/targets/cpu/RowTiles.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;
@@ -79,8 +80,17 @@ private:
     int64_t most =
         std::max<int64_t>(1, plan.contract.rowTile * plan.contract.columnVectors / std::max<int64_t>(1, rows));
     int64_t tiles = llvm::divideCeil(panels, most), width = llvm::divideCeil(panels, tiles);
-    for (int64_t first = 0; first < panels; first += width)
-      emitTile({rowBegin, rows, first, std::min(width, panels - first)});
+    for (int64_t first = 0; first < panels; first += width) {
+      Tile tile{rowBegin, rows, first, std::min(width, panels - first)};
+      Prefetch prefetch;
+      if (plan.contract.prefetchesFewRows) {
+        // The only tile of its panels fetches all of the next ones.
+        prefetch.share = emitter.index(operands.getStepElements());
+        for (int64_t j = 0; j < tile.panels; ++j)
+          prefetch.to.push_back(operands.nextRhsPanel(first + j));
+      }
+      emitTile(tile, prefetch);
+    }
   }
 
   //===--- Many rows --------------------------------------------------------===//
@@ -144,28 +154,37 @@ private:
   //===--- One tile ---------------------------------------------------------===//
 
   void emitTile(const Tile &tile, const Prefetch &prefetch = {}) {
-    TileStep first{operands.lhsMemory(), operands.rhsMemory(), {}, {}, operands.depthStride(), {}};
+    TileStep first{operands.lhsMemory(), operands.rhsMemory(), {}, {}, operands.depthStride()};
     for (int64_t r = 0; r < tile.rows; ++r)
       first.rows.push_back(operands.lhsRow(emitter.add(tile.row, emitter.index(r))));
     for (int64_t j = 0; j < tile.panels; ++j)
       first.panels.push_back(operands.rhsPanel(tile.firstPanel + j));
-    SmallVector<Value> sums(tile.rows * tile.panels * multiply->numParts, emitter.zero(multiply->sumType));
-    Value steps = operands.getNumSteps();
-    if (int64_t blockSteps = plan.contract.blockSteps)
-      sums = emitter.forLoop(emitter.index(0), steps, blockSteps, sums, [&](Value begin, ValueRange current) {
-        TileStep inBlock = first;
-        Value block = emitter.floorDiv(begin, blockSteps);
-        for (int64_t j = 0; j < tile.panels; ++j)
-          inBlock.scales.push_back(operands.loadScales(tile.firstPanel + j, block));
-        Value end = emitter.min(emitter.add(begin, emitter.index(blockSteps)), steps);
-        return emitSteps(inBlock, begin, end, current, prefetch);
-      });
-    else
-      sums = emitSteps(first, emitter.index(0), steps, sums, prefetch);
+    SmallVector<Value> zeros(tile.rows * tile.panels * multiply->numParts, emitter.zero(multiply->sumType));
+    Value begin = emitter.index(0), end = operands.getNumSteps();
+    SmallVector<Value> sums = plan.contract.blockSteps != 0 ? emitBlocks(tile, first, end, zeros, prefetch)
+                                                            : emitSteps(first, begin, end, zeros, prefetch);
     SmallVector<Value> joined;
     for (int64_t i = 0; i < tile.rows * tile.panels; ++i)
       joined.push_back(multiply->join(ValueRange(sums).slice(i * multiply->numParts, multiply->numParts)));
     finishTile(tile, joined);
+  }
+
+  /// All |steps|, block by block, each of which adds its own sums times their scales.
+  SmallVector<Value> emitBlocks(const Tile &tile, const TileStep &first, Value steps, ValueRange zeros,
+                                const Prefetch &prefetch) {
+    int64_t size = plan.contract.blockSteps;
+    return emitter.forLoop(emitter.index(0), steps, size, zeros, [&](Value begin, ValueRange current) {
+      Value end = emitter.min(emitter.add(begin, emitter.index(size)), steps), block = emitter.floorDiv(begin, size);
+      SmallVector<Value> sums = emitSteps(first, begin, end, zeros, prefetch);
+      for (int64_t j = 0; j < tile.panels; ++j) {
+        Value scales = operands.loadScales(tile.firstPanel + j, block);
+        for (int64_t r = 0; r < tile.rows; ++r) {
+          Value &sum = sums[r * tile.panels + j];
+          sum = b.create<math::FmaOp>(loc, scales, sum, current[r * tile.panels + j]);
+        }
+      }
+      return sums;
+    });
   }
 
   /// Steps |begin| to |end| of the loop over k; |first|: places of the factors at step 0.

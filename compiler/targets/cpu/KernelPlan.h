@@ -24,6 +24,7 @@ inline constexpr llvm::StringLiteral kSplitRowTail = "split_row_tail";
 inline constexpr llvm::StringLiteral kFewRows = "few_rows";
 inline constexpr llvm::StringLiteral kFewRowVectors = "few_row_vectors";
 inline constexpr llvm::StringLiteral kPrefetchRows = "prefetch_rows";
+inline constexpr llvm::StringLiteral kPrefetchFewRows = "prefetch_few_rows";
 inline constexpr llvm::StringLiteral kGroupsPerItem = "groups_per_item";
 inline constexpr llvm::StringLiteral kVectorBits = "vector_bits";
 inline constexpr llvm::StringLiteral kMultiplier = "multiplier";
@@ -74,6 +75,8 @@ struct ContractPlan {
   int64_t fewRows = 0, fewRowVectors = 0;
   /// Items of at least |prefetchRows| rows fetch the panels of the next one; none do where it is 0.
   int64_t prefetchRows = 0;
+  /// So do items of up to |fewRows| rows.
+  bool prefetchesFewRows = false;
   /// Groups of |columnVectors| panels that an item of many rows multiplies: what is copied is copied once for them.
   int64_t groupsPerItem = 1;
   LhsCopy lhsCopy = LhsCopy::None;

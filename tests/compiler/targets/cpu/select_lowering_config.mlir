@@ -177,3 +177,44 @@ kernel.func @multiplies_safe_pairs(
   } : tensor<?x768xi32>
   kernel.return %r : tensor<?x768xi32>
 }
+
+// BYTES256-LABEL: kernel.func @widens_bytes
+// BYTES256-SAME: column_vectors = 1 : i64, few_row_vectors = 4 : i64, few_rows = 2 : i64
+// BYTES256-SAME: prefetch_few_rows = 1 : i64
+// BYTES256-SAME: row_tile = 6 : i64
+// VNNI-LABEL: kernel.func @widens_bytes
+// VNNI-SAME: column_vectors = 3 : i64, few_row_vectors = 4 : i64, few_rows = 4 : i64
+// VNNI-SAME: prefetch_few_rows = 1 : i64
+// VNNI-SAME: row_tile = 8 : i64
+kernel.func @widens_bytes(
+    %x: tensor<?x768xf32> {kernel.dims = array<i64: 0>}, %w: tensor<48x768x16xi8>, %m: index)
+    -> (tensor<?x768xf32> {kernel.dims = array<i64: 0>}) {
+  %r = kernel.contract sizes(%m) bounds(affine_map<()[s0] -> (s0, 768, 768)>)
+      ins(%x, %w : tensor<?x768xf32>, tensor<48x768x16xi8>)
+      attributes {indexing_maps = [#x, #packed, #y], packed_rhs = 768 : i64} epilogue {
+  ^bb0(%acc: f32):
+    kernel.yield %acc : f32
+  } : tensor<?x768xf32>
+  kernel.return %r : tensor<?x768xf32>
+}
+
+// Sums of a block beside those of all blocks before it.
+// BYTES256-LABEL: kernel.func @widens_half_bytes
+// BYTES256-SAME: column_vectors = 1 : i64, few_row_vectors = 4 : i64, few_rows = 2 : i64
+// BYTES256-SAME: row_tile = 4 : i64
+// BYTES256-SAME: vector_bits = 256 : i64
+// VNNI-LABEL: kernel.func @widens_half_bytes
+// VNNI-SAME: column_vectors = 2 : i64, few_row_vectors = 6 : i64, few_rows = 4 : i64
+// VNNI-SAME: row_tile = 8 : i64
+// VNNI-SAME: vector_bits = 512 : i64
+kernel.func @widens_half_bytes(
+    %x: tensor<?x768xf32> {kernel.dims = array<i64: 0>}, %w: tensor<48x384x16xi8>, %s: tensor<48x24x16xf32>, %m: index)
+    -> (tensor<?x768xf32> {kernel.dims = array<i64: 0>}) {
+  %r = kernel.contract sizes(%m) bounds(affine_map<()[s0] -> (s0, 768, 768)>)
+      ins(%x, %w, %s : tensor<?x768xf32>, tensor<48x384x16xi8>, tensor<48x24x16xf32>)
+      attributes {indexing_maps = [#x, #packed, #packed, #y], packed_rhs = 768 : i64, block_size = 32 : i64} epilogue {
+  ^bb0(%acc: f32):
+    kernel.yield %acc : f32
+  } : tensor<?x768xf32>
+  kernel.return %r : tensor<?x768xf32>
+}
