@@ -153,7 +153,12 @@ Value createCentredWeight(NodeContext &node, const Weight &weight) {
     scales = createFloats(node, shape, wide, "scales");
   }
   auto zeroType = RankedTensorType::get(shape, form.code);
-  Value zeros = node.createConstant(zeroType, DenseElementsAttr::get(zeroType, llvm::APInt(form.bits, form.middle())));
+  // Two codes to a byte where they have 4 bits; behind the last one alone there is nothing.
+  int64_t count = form.rows * form.blocks;
+  std::vector<char> middles(form.packedBytes(count), static_cast<char>(form.bits == 8 ? 0x80 : 0x88));
+  if (form.bits == 4 && count % 2 == 1)
+    middles.back() = 0x08;
+  Value zeros = node.createConstant(zeroType, makeConstantValue(zeroType, middles, node.getNode().name + ".middle"));
   Value rows = node.createValue<nn::DequantizeLinearOp>(codes, scales, zeros, int64_t(1), form.blockSize);
   return node.createValue<nn::TransposeOp>(rows, llvm::ArrayRef<int64_t>{1, 0});
 }

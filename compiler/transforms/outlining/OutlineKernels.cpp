@@ -13,6 +13,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/DialectResourceBlobManager.h"
 
 #define DEBUG_TYPE "nn-outline-kernels"
 
@@ -66,11 +67,14 @@ static Value widenHalfBytes(OpBuilder &builder, Location loc, Value value) {
   FailureOr<nn::ConstantData> data = nn::ConstantData::get(constant);
   if (failed(data))
     return value;
-  SmallVector<APInt> codes;
+  SmallVector<char> codes;
   for (int64_t i = 0; i < data->getNumElements(); ++i)
-    codes.emplace_back(8, data->getInt(i), /*isSigned=*/true);
+    codes.push_back(static_cast<char>(data->getInt(i)));
   auto wide = type.clone(byte);
-  return builder.create<nn::ConstantOp>(loc, wide, DenseElementsAttr::get(wide, codes));
+  if (static_cast<int64_t>(codes.size()) <= nn::ConstantOp::kMaxLiteralBytes)
+    return builder.create<nn::ConstantOp>(loc, wide, DenseElementsAttr::getFromRawBuffer(wide, codes));
+  AsmResourceBlob blob = HeapAsmResourceBlob::allocateAndCopyWithAlign(codes, alignof(char));
+  return builder.create<nn::ConstantOp>(loc, wide, DenseResourceElementsAttr::get(wide, "widened", std::move(blob)));
 }
 
 /// Kernels read bytes, but for products with a packed right side. So other readers of 4-bit codes get them widened.
