@@ -103,6 +103,33 @@ void selectCopiedRows(ContractTile tile, std::optional<int64_t> columns, std::op
   groupsPerItem = std::clamp<int64_t>(groups / kItems, 1, kMostGroups);
 }
 
+/// What keeps multipliers and memory busy where rows are few.
+SmallVector<std::pair<StringRef, int64_t>> selectFewRows(kernel::ContractOp op, ContractTile tile, bool isWide) {
+  using Form = kernel::ContractOp::Form;
+  Form form = op.getForm();
+  bool isInteger = form == Form::Integer, isHalf = form == Form::HalfBytesOfWeights;
+  bool isNarrow = isHalf || form == Form::BytesOfWeights;
+  // Few rows alone leave multipliers waiting: on AVX2 1, 2 and 3 rows run at 25, 48 and 72 % of peak, on AVX-512 one
+  // row by three panels at 50. So a tail of up to half a tile shares the rows of one whole tile.
+  SmallVector<std::pair<StringRef, int64_t>> entries = {{config::kSplitRowTail, 1}};
+  // One or two rows take four panels at once on AVX2, which gives them 8 accumulators and memory four streams: a single
+  // row reads weights twice as fast from a cache. Three rows by two panels would be 12 accumulators, but LLVM spills
+  // two of them. Tiles of AVX-512 have two panels or more anyway, and sums of bytes wait one cycle where those of
+  // floats wait four. Narrow weights come faster than that: four panels for them, and six of half bytes, which make two
+  // products a step. Eight are as fast but where streams lie a power of two apart (4096 x 4096: two thirds).
+  int64_t fewRows = isInteger || (isWide && !isNarrow) ? 0 : isWide ? 4 : 2;
+  entries.emplace_back(config::kFewRows, fewRows);
+  entries.emplace_back(config::kFewRowVectors, fewRows == 0 ? 0 : isWide && isHalf ? 6 : 4);
+  if (isNarrow)
+    entries.emplace_back(config::kPrefetchFewRows, 1);
+  // The next panels are fetched while these multiply; from memory that is worth 1.3 to 1.8 times the speed at 4 to 48
+  // rows (Zen 5), from a cache nothing. With three panels that start side by side one tile of rows keeps memory as busy
+  // without, and low tiles read 10 to 20 % faster from a cache (9 rows 96 % of peak for 80). Bytes multiply too fast
+  // for that: 1 to 8 rows are 1.3 to 1.8 times as fast from memory with it, and nothing is lost from a cache.
+  entries.emplace_back(config::kPrefetchRows, isWide && !isInteger ? tile.rows + tile.rows / 3 + 1 : 1);
+  return entries;
+}
+
 ConfigEntries selectContract(kernel::ContractOp op, const CpuTarget &target, Builder &b) {
   bool isWide = target.hasFeature("avx512f"), isInteger = op.getForm() == kernel::ContractOp::Form::Integer;
   AffineMap bounds = op.getBounds();
@@ -112,48 +139,31 @@ ConfigEntries selectContract(kernel::ContractOp op, const CpuTarget &target, Bui
   ContractTile tile = isWide ? selectWideTile(columns, depth, elementBytes) : ContractTile{6, 1};
   ConfigEntries entries;
   auto add = [&](StringRef key, int64_t value) { entries.emplace_back(key, b.getI64IntegerAttr(value)); };
-  int64_t groupsPerItem = 1;
+  StringRef multiplier; // of bytes
   if (isInteger) {
     ByteProducts products = selectByteProducts(op, target, tile);
     tile = products.tile;
-    entries = {{config::kMultiplier, b.getStringAttr(products.multiplier)},
-               {config::kVectorBits, b.getI64IntegerAttr(products.vectorBits)}};
+    multiplier = products.multiplier;
+    entries.emplace_back(config::kMultiplier, b.getStringAttr(multiplier));
+    add(config::kVectorBits, products.vectorBits);
     isWide = products.vectorBits == 512;
   }
   if (op.getBlockSize()) {
-    // Scales, bytes and what they become take registers beside the accumulators.
+    // Bytes and what they become take registers beside the accumulators, those of all blocks as many more.
     tile = isWide ? ContractTile{8, 2} : ContractTile{4, 1};
     add(config::kVectorBits, isWide ? 512 : 256);
   }
-  int64_t rowsPerItem = selectItemRows(op, columns, tile);
-  if (isInteger && entries.front().second == b.getStringAttr(config::kWords))
-    selectCopiedRows(tile, columns, depth, /*rowBytes=*/2, rowsPerItem, groupsPerItem);
+  int64_t rowsPerItem = selectItemRows(op, columns, tile), groupsPerItem = 1;
+  // Words are copies, and so are rows that end within four bytes.
+  if (multiplier == config::kWords || (isInteger && depth.value_or(0) % 4 != 0))
+    selectCopiedRows(tile, columns, depth, multiplier == config::kWords ? 2 : 1, rowsPerItem, groupsPerItem);
   add(config::kRowTile, tile.rows);
   add(config::kColumnVectors, tile.vectors);
   add(config::kRowsPerItem, rowsPerItem);
   if (groupsPerItem != 1)
     add(config::kGroupsPerItem, groupsPerItem);
-  // Few rows alone leave multipliers waiting: on AVX2 1, 2 and 3 rows run at 25, 48 and 72 % of peak, on AVX-512 one
-  // row by three panels at 50. So a tail of up to half a tile shares the rows of one whole tile.
-  add(config::kSplitRowTail, 1);
-  // One or two rows take four panels at once on AVX2, which gives them 8 accumulators and memory four streams: a single
-  // row reads weights twice as fast from a cache. Three rows by two panels would be 12 accumulators, but LLVM spills
-  // two of them. Tiles of AVX-512 have two panels or more anyway, and sums of bytes wait for an addition of one cycle
-  // only.
-  // Narrow weights are read faster than a sum of floats, which waits 4 cycles for the one before, can take them: four
-  // panels at once on AVX-512 as well, and six of half bytes, which make two products a step. Eight would be as fast
-  // but where streams lie a power of two apart (4096 x 4096: two thirds).
-  bool isNarrow = op.getForm() == kernel::ContractOp::Form::BytesOfWeights || op.getBlockSize();
-  bool isHalf = op.getBlockSize().has_value();
-  add(config::kFewRows, isInteger || (isWide && !isNarrow) ? 0 : isWide ? 4 : 2);
-  add(config::kFewRowVectors, isInteger || (isWide && !isNarrow) ? 0 : isWide && isHalf ? 6 : 4);
-  if (isNarrow)
-    add(config::kPrefetchFewRows, 1);
-  // The next panels are fetched while these multiply; from memory that is worth 1.3 to 1.8 times the speed at 4 to 48
-  // rows (Zen 5), from a cache nothing. With three panels that start side by side one tile of rows keeps memory as busy
-  // without, and low tiles read 10 to 20 % faster from a cache (9 rows 96 % of peak for 80). Bytes multiply too fast
-  // for that: 1 to 8 rows are 1.3 to 1.8 times as fast from memory with it, and nothing is lost from a cache.
-  add(config::kPrefetchRows, isWide && !isInteger ? tile.rows + tile.rows / 3 + 1 : 1);
+  for (auto [key, value] : selectFewRows(op, tile, isWide))
+    add(key, value);
   // vmaskmovps costs about 14 cycles per store on Zen 3; AVX-512 masks are free.
   add(config::kBranchMasks, isWide ? 0 : 1);
   // Below about 2 us (60 multiply-adds per ns and core, of bytes four times as many) waking a thread costs more than it

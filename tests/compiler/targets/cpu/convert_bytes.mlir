@@ -10,8 +10,8 @@
 #y = affine_map<(m, n, k)[s0] -> (m, n)>
 
 // DOTS-DAG: #[[NONE:.*]] = affine_map<()[s0] -> (0)>
-// 64 rows of 33 bytes in 12 words.
-// DOTS-DAG: #[[COPIED:.*]] = affine_map<()[s0] -> (3072)>
+// 96 rows of 33 bytes in 12 words.
+// DOTS-DAG: #[[COPIED:.*]] = affine_map<()[s0] -> (4608)>
 // Words of 16 bits, even and odd k apart, each half with a vector to spare: 96 rows of 2 * 32 words of 32 bits.
 // AVX2-DAG: #[[WORDS:.*]] = affine_map<()[s0] -> (24576)>
 
