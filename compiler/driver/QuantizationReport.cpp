@@ -98,7 +98,7 @@ void heddle::summarizeQuantization(const CompileReport &report, llvm::raw_ostrea
   }
   os << llvm::formatv("loss     cosine {0:f5} (least {1:f5}), largest error {2:e2}, {3} of the largest value\n", cosine,
                       least, error, percent(loss.getRelativeError()));
-  os << "         on " << loss.inputs << "\n";
+  os << "         on " << loss.inputs << (loss.channelRanges.empty() ? "" : ", activations smoothed by them") << "\n";
   for (const PlaceLoss *place : loss.getWorst(1))
     os << llvm::formatv("worst    {0:f1} dB in {1}{2}\n", place->sqnr, place->nodes.empty() ? "" : place->nodes.front(),
                         place->outlier < 0 ? "" : ": " + describeOutlier(*place));
@@ -128,6 +128,7 @@ static void writePlaceLoss(llvm::json::OStream &json, const PlaceLoss &place) {
 
 static void writeLoss(llvm::json::OStream &json, const QuantizationLoss &loss) {
   json.attribute("inputs", loss.inputs);
+  json.attribute("smoothed", !loss.channelRanges.empty());
   json.attribute("float_weight_bytes", loss.floatWeightBytes);
   json.attribute("relative_error", loss.getRelativeError());
   json.attributeArray("outputs", [&] {

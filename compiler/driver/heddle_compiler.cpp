@@ -138,6 +138,8 @@ static LogicalResult measure(const heddle_compile_options_t &request, CompileOpt
     return success();
   }
   llvm::append_range(options.quantization.exclude, loss.exclude);
+  options.quantization.channelRanges = loss.channelRanges;
+  options.quantization.sampleCount = loss.sampleCount;
   report.loss = std::move(loss);
   return success();
 }

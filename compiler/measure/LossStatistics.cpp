@@ -106,6 +106,13 @@ double LossStatistics::getRelativeError() const {
   return largest;
 }
 
+double LossStatistics::getDistance() const {
+  double largest = 0;
+  for (const OutputLoss &output : getOutputs())
+    largest = std::max(largest, 1 - output.cosine);
+  return largest;
+}
+
 double LossStatistics::getSqnr(size_t place) const {
   constexpr double kMost = 200;
   const Place &figures = places[place];

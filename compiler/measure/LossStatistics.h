@@ -26,6 +26,10 @@ public:
   double getRelativeError() const;
   /// Signal to noise of a place in dB, within 0 and 200.
   double getSqnr(size_t place) const;
+  /// max |x| of each channel of a place's input; empty for a table.
+  llvm::ArrayRef<float> getChannels(size_t place) const { return places[place].channels; }
+  /// 1 - the least of the outputs' mean cosines.
+  double getDistance() const;
   /// The channel of its input that reaches farthest and its ratio to the median; -1 where there is none.
   std::pair<int64_t, double> getOutlier(size_t place) const;
 

@@ -10,6 +10,7 @@
 #include "compiler/pipelines/CompileModel.h"
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -52,7 +53,10 @@ struct QuantizationLoss {
   std::vector<OutputLoss> outputs;
   std::vector<PlaceLoss> places;
   std::vector<std::string> exclude; ///< a node of each place that the search left float: values for --exclude
-  int64_t floatWeightBytes = 0;     ///< of the model without quantisation
+  /// What smoothing takes, where it makes the outputs better than they are without: options of the compilation.
+  std::map<std::string, std::vector<float>> channelRanges;
+  size_t sampleCount = 0;
+  int64_t floatWeightBytes = 0; ///< of the model without quantisation
 
   /// The largest of the outputs'.
   double getRelativeError() const;

@@ -12,6 +12,7 @@
 #include "mlir/IR/OwningOpRef.h"
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -34,7 +35,10 @@ struct QuantizationOptions {
   bool allowsPairSafe = true;       ///< weights of w8a8 are pair-safe where a target lacks VNNI; else never
   std::optional<bool> pairSafe;     ///< decided for other targets than those that are compiled for
   std::vector<std::string> exclude; ///< globs on nodes' names: what stays float
-  bool compares = false;            ///< both forms side by side, for measurements (nn-quantize-weights says how)
+  /// max |x| for each channel of what a product multiplies, by the name of one of its nodes: smooths w8a8. Empty: none.
+  std::map<std::string, std::vector<float>> channelRanges;
+  size_t sampleCount = 0; ///< that the ranges are from
+  bool compares = false;  ///< both forms side by side, for measurements (nn-quantize-weights says how)
 };
 
 /// What to compile and how. Nothing here names a folder that reaches the artifact.

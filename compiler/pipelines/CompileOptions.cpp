@@ -5,6 +5,8 @@
 #include "compiler/pipelines/CompileOptions.h"
 
 #include "compiler/targets/TargetRegistry.h"
+#include "dialects/nn/NnDialect.h"
+#include "mlir/IR/Builders.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -72,6 +74,16 @@ bool heddle::needsPairSafeWeights(const QuantizationOptions &options, ArrayRef<C
   return options.scheme == "w8a8" && options.allowsPairSafe && llvm::any_of(targets, addsInPairs);
 }
 
+void heddle::setChannelRanges(const QuantizationOptions &options, ModuleOp module) {
+  if (options.channelRanges.empty())
+    return;
+  Builder builder(module.getContext());
+  NamedAttrList entries;
+  for (const auto &[node, ranges] : options.channelRanges)
+    entries.set(node, builder.getDenseF32ArrayAttr(ranges));
+  module->setAttr(nn::NnDialect::getChannelRangesAttrName(), entries.getDictionary(module.getContext()));
+}
+
 void heddle::addQuantizationOptions(const QuantizationOptions &options,
                                     std::vector<std::pair<std::string, std::string>> &normalized) {
   if (options.scheme.empty())
@@ -81,6 +93,9 @@ void heddle::addQuantizationOptions(const QuantizationOptions &options,
     normalized.push_back({"embedding", options.embedding});
   if (!options.exclude.empty())
     normalized.push_back({"exclude", llvm::join(options.exclude, " ")});
+  // Not where they are: the data's own path is none of the artifact's business.
+  if (!options.channelRanges.empty())
+    normalized.push_back({"calibrate", std::to_string(options.sampleCount) + " samples"});
   if (!options.allowsPairSafe)
     normalized.push_back({"no-pair-safe", "true"});
 }

@@ -16,6 +16,9 @@ mlir::LogicalResult checkOptions(const CompileOptions &options, llvm::ArrayRef<C
 /// True where weights are multiplied by a target that adds pairs of products in 16 bits.
 bool needsPairSafeWeights(const QuantizationOptions &options, llvm::ArrayRef<CompiledTarget> targets);
 
+/// Leaves what calibration found on |module|, for nn-quantize-weights.
+void setChannelRanges(const QuantizationOptions &options, mlir::ModuleOp module);
+
 /// Appends the options of quantisation that aren't the default, as `heddle inspect` shows them.
 void addQuantizationOptions(const QuantizationOptions &options,
                             std::vector<std::pair<std::string, std::string>> &normalized);

@@ -108,6 +108,13 @@ LogicalResult NnDialect::verifyOperationAttribute(Operation *op, NamedAttribute 
       return success();
     return op->emitError("expects '") << name << "' to hold places with a kind and nodes, got " << attribute.getValue();
   }
+  if (name == getChannelRangesAttrName()) {
+    auto ranges = dyn_cast<DictionaryAttr>(attribute.getValue());
+    auto areNumbers = [](NamedAttribute entry) { return isa<DenseF32ArrayAttr>(entry.getValue()); };
+    if (ranges && llvm::all_of(ranges, areNumbers))
+      return success();
+    return op->emitError("expects '") << name << "' to hold f32 numbers by node, got " << attribute.getValue();
+  }
   if (name == getSpecializesAttrName()) {
     if (isa<FlatSymbolRefAttr>(attribute.getValue()))
       return success();

@@ -41,6 +41,10 @@ def QuantizeWeightsPass : Pass<"nn-quantize-weights", "::mlir::ModuleOp"> {
         %u = nn.unsqueeze %s axes [2] : (tensor<?x?xf32>) -> tensor<?x?x1xf32>
         %e = nn.binary mul %f, %u : (tensor<?x?x384xf32>, tensor<?x?x1xf32>) -> tensor<?x?x384xf32>
 
+    Where the module's attribute `nn.channel_ranges` has max |x| for each channel of a product's activation, under the
+    name of one of its nodes, w8a8 smooths: it divides the copy of the activation that is quantised by a factor a
+    channel and multiplies the weight's rows by it, sqrt(max|x| / max|w|) up to a common factor. The attribute is used up.
+
     Products of fewer than 32 terms or 16 columns stay, as do those without a constant on the right, tables of less than
     2 MB and convolutions.
     The module's attribute `nn.quantization` says of each product, convolution and table what became of it, or why it
@@ -71,7 +75,8 @@ def QuantizeWeightsPass : Pass<"nn-quantize-weights", "::mlir::ModuleOp"> {
            "Keep the float forms too, with an input that selects and results that compare">];
   let statistics = [
     Statistic<"numProducts", "num-products", "Products quantised">,
-    Statistic<"numTables", "num-tables", "Embedding tables quantised">
+    Statistic<"numTables", "num-tables", "Embedding tables quantised">,
+    Statistic<"numSmoothed", "num-smoothed", "Activations whose channels are smoothed">
   ];
   let dependentDialects = ["::heddle::nn::NnDialect"];
 }

@@ -61,6 +61,7 @@ void QuantizeWeightsPass::runOnOperation() {
     if (!func->hasAttr(NnDialect::getSpecializesAttrName()))
       report(sites);
   }
+  module->removeAttr(NnDialect::getChannelRangesAttrName());
 }
 
 void QuantizeWeightsPass::quantize(func::FuncOp func, ArrayRef<WeightSite> sites) {
@@ -68,7 +69,12 @@ void QuantizeWeightsPass::quantize(func::FuncOp func, ArrayRef<WeightSite> sites
   std::optional<Comparison> comparison;
   if (compare)
     comparison.emplace(func, llvm::count_if(sites, isQuantized));
-  QuantizedForms forms(scheme, pairSafe);
+  SmoothingFactors smoothing;
+  auto ranges = getOperation()->getAttrOfType<DictionaryAttr>(NnDialect::getChannelRangesAttrName());
+  if (ranges && scheme == QuantizationScheme::W8A8)
+    smoothing = findSmoothingFactors(sites, ranges);
+  numSmoothed += smoothing.size();
+  QuantizedForms forms(scheme, pairSafe, std::move(smoothing));
   int64_t index = 0;
   for (const WeightSite &site : llvm::make_filter_range(sites, isQuantized)) {
     OpBuilder builder(site.op);

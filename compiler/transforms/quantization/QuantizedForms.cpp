@@ -4,6 +4,10 @@
 
 #include "compiler/transforms/quantization/QuantizedForms.h"
 
+#include "dialects/nn/ConstantData.h"
+#include "mlir/IR/AsmState.h"
+#include "mlir/IR/DialectResourceBlobManager.h"
+
 using namespace mlir;
 using namespace heddle;
 using namespace heddle::nn;
@@ -27,6 +31,18 @@ static Value transpose(OpBuilder &builder, Location loc, Value matrix) {
   return builder.create<TransposeOp>(loc, matrix, builder.getDenseI64ArrayAttr({1, 0}));
 }
 
+/// A constant of one dimension, or a matrix of one column.
+static Value makeVector(OpBuilder &builder, Location loc, ArrayRef<float> values, bool isColumn) {
+  SmallVector<int64_t> shape{static_cast<int64_t>(values.size())};
+  if (isColumn)
+    shape.push_back(1);
+  auto type = RankedTensorType::get(shape, builder.getF32Type());
+  if (*getRawSize(type) <= ConstantOp::kMaxLiteralBytes)
+    return builder.create<ConstantOp>(loc, DenseElementsAttr::get(type, values));
+  AsmResourceBlob blob = HeapAsmResourceBlob::allocateAndCopyInferAlign(values);
+  return builder.create<ConstantOp>(loc, DenseResourceElementsAttr::get(type, "smoothing", std::move(blob)));
+}
+
 ProductForm QuantizedForms::getProduct(OpBuilder &builder, Operation *op) {
   ProductForm product{op->getOperand(0), op->getOperand(1)};
   if (auto gemm = dyn_cast<GemmOp>(op)) {
@@ -39,11 +55,24 @@ ProductForm QuantizedForms::getProduct(OpBuilder &builder, Operation *op) {
 }
 
 Value QuantizedForms::buildIntegerProduct(OpBuilder &builder, Location loc, const ProductForm &product) {
+  auto factors = smoothing.find(product.lhs);
+  bool isSmoothed = factors != smoothing.end();
   QuantizeRowsOp &codes = rows[product.lhs];
-  if (!codes)
-    codes = builder.create<QuantizeRowsOp>(loc, product.lhs);
-  auto weight = builder.create<QuantizeWeightOp>(loc, product.weight, /*axis=*/1, /*block_size=*/0, pairSafe,
-                                                 builder.getI8Type());
+  if (!codes) {
+    Value activation = product.lhs;
+    if (isSmoothed) {
+      SmallVector<float> inverses;
+      for (float factor : factors->second)
+        inverses.push_back(1 / factor);
+      activation = multiply(builder, loc, activation, makeVector(builder, loc, inverses, /*isColumn=*/false));
+    }
+    codes = builder.create<QuantizeRowsOp>(loc, activation);
+  }
+  Value matrix = product.weight;
+  if (isSmoothed)
+    matrix = multiply(builder, loc, matrix, makeVector(builder, loc, factors->second, /*isColumn=*/true));
+  auto weight =
+      builder.create<QuantizeWeightOp>(loc, matrix, /*axis=*/1, /*block_size=*/0, pairSafe, builder.getI8Type());
   Value sums = builder.create<MatMulIntegerOp>(loc, codes.getOutput(), weight.getOutput(), codes.getZeroPoint(),
                                                /*rhs_zero_point=*/Value());
   Value floats = builder.create<CastOp>(loc, sums, builder.getF32Type());

@@ -6,6 +6,7 @@
 #define HEDDLE_COMPILER_TRANSFORMS_QUANTIZATION_QUANTIZEDFORMS_H
 
 #include "compiler/transforms/quantization/Passes.h"
+#include "compiler/transforms/quantization/Smoothing.h"
 #include "dialects/nn/NnOps.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/DenseMap.h"
@@ -22,7 +23,9 @@ struct ProductForm {
 /// so an object serves one function from its beginning to its end.
 class QuantizedForms {
 public:
-  QuantizedForms(QuantizationScheme scheme, bool pairSafe) : scheme(scheme), pairSafe(pairSafe) {}
+  /// |smoothing| goes for w8a8 alone: where activations are floats, they have no range to save.
+  QuantizedForms(QuantizationScheme scheme, bool pairSafe, SmoothingFactors smoothing)
+      : scheme(scheme), pairSafe(pairSafe), smoothing(std::move(smoothing)) {}
 
   /// The operands of |op|, an nn.matmul or nn.gemm, transposed where it says so.
   static ProductForm getProduct(mlir::OpBuilder &builder, mlir::Operation *op);
@@ -39,6 +42,7 @@ private:
 
   QuantizationScheme scheme;
   bool pairSafe;
+  SmoothingFactors smoothing;
   llvm::DenseMap<mlir::Value, QuantizeRowsOp> rows;
 };
 

@@ -16,8 +16,8 @@ using namespace heddle::nn;
 static constexpr int64_t kMinTerms = 32;
 /// Packed weights come in panels of 16 columns; a product that fills none is a classifier's, and small.
 static constexpr int64_t kMinColumns = 16;
-/// Tables below 2 MB, as those of positions and token types, save little, and each row goes into many tokens: MiniLM-L3's
-/// positions as i8 are the noisiest of all its weights.
+/// Tables below 2 MB, as those of positions and token types, save little, and each row goes into many tokens:
+/// MiniLM-L3's positions as i8 are the noisiest of all its weights.
 static constexpr int64_t kMinTableElements = 1 << 19;
 
 StringRef nn::stringifyWeightSiteKind(WeightSiteKind kind) {
@@ -58,10 +58,8 @@ static std::optional<WeightSite> matchSite(Operation *op) {
   RankedTensorType table = typeOf(gather.getData());
   if (table.getRank() != 2 || !table.getElementType().isF32() || !findConstantRecipe(gather.getData()))
     return std::nullopt;
-  return WeightSite{WeightSiteKind::Table,
-                    op,
-                    {},
-                    table.getNumElements() < kMinTableElements ? "it has less than 2 MB" : ""};
+  return WeightSite{
+      WeightSiteKind::Table, op, {}, table.getNumElements() < kMinTableElements ? "it has less than 2 MB" : ""};
 }
 
 SmallVector<WeightSite> nn::findWeightSites(func::FuncOp func) {
