@@ -132,6 +132,46 @@ class QuantizedProductsTest(case.ArtifactTestCase):
                 actual, expected = self.run_both(graph, [("%y", result, "i32")], feeds)
                 np.testing.assert_array_equal(actual["y"], expected["y"])
 
+    def test_vectors_and_one_zero_point_for_each_row(self):
+        for shape, zero in ((("k",), None), (("r", "k"), ("r",))):
+            with self.subTest(shape=shape):
+                graph = self.graph()
+                shape = tuple(70 if extent == "k" else extent for extent in shape)
+                x, w = graph.input("x", shape, "i8"), graph.constant(self.codes((70, 19), np.uint8))
+                feeds = {"x": self.codes(tuple(5 if extent == "r" else extent for extent in shape), np.int8)}
+                zeros = ""
+                if zero:
+                    zeros = f" lhs_zero_point({graph.input('z', zero, 'i8')} : tensor<?xi8>)"
+                    feeds["z"] = self.codes((5,), np.int8)
+                result = (*shape[:-1], 19)
+                graph.op(f"nn.matmul_integer {x}, {w}{zeros} : ({tensor(shape, 'i8')}, tensor<70x19xui8>) -> "
+                         f"{tensor(result, 'i32')}", "y")
+                actual, expected = self.run_both(graph, [("%y", result, "i32")], feeds)
+                np.testing.assert_array_equal(actual["y"], expected["y"])
+
+    def test_gemms_of_codes(self):
+        for by_codes, transpose in itertools.product((False, True), repeat=2):
+            with self.subTest(by_codes=by_codes, transpose=transpose):
+                graph, shape = self.graph(), (80, "r") if transpose else ("r", 80)
+                f32 = tensor(shape, "f32")
+                x, w = graph.input("x", shape, "f32"), graph.constant(self.codes((60, 80), np.uint8))
+                s, z = graph.constant(np.float32(0.03)), graph.constant(np.uint8(131))
+                c = graph.constant(self.random.standard_normal(60).astype(np.float32))
+                if by_codes:
+                    q = graph.op(f"nn.quantize_linear {x}, {s}, {z} {{axis = 0 : i64, block_size = 0 : i64, to = ui8}} "
+                                 f": ({f32}, tensor<f32>, tensor<ui8>) -> {tensor(shape, 'ui8')}")
+                    x = graph.op(f"nn.dequantize_linear {q}, {s}, {z} {{axis = 0 : i64, block_size = 0 : i64}} : "
+                                 f"({tensor(shape, 'ui8')}, tensor<f32>, tensor<ui8>) -> {f32}")
+                v = graph.op(f"nn.dequantize_linear {w}, {s}, {z} {{axis = 0 : i64, block_size = 0 : i64}} : "
+                             "(tensor<60x80xui8>, tensor<f32>, tensor<ui8>) -> tensor<60x80xf32>")
+                flags = "trans_a, trans_b" if transpose else "trans_b"
+                graph.op(f"nn.gemm {x}, {v}, {c} {{{flags}, alpha = 0.5 : f32, beta = 2.0 : f32}} : "
+                         f"({f32}, tensor<60x80xf32>, tensor<60xf32>) -> tensor<?x60xf32>", "y")
+                extents = (80, 7) if transpose else (7, 80)
+                feeds = {"x": self.random.standard_normal(extents).astype(np.float32)}
+                actual, expected = self.run_both(graph, [("%y", ("r", 60), "f32")], feeds)
+                self.assertLessEqual(evaluate.difference(actual["y"], expected["y"]), BOUND)
+
     def quantize_rows(self, graph, x, shape):
         rows = (*shape[:-1], 1)
         types = ", ".join([tensor(shape, "ui8"), tensor(rows, "f32"), tensor(rows, "ui8")])
