@@ -11,6 +11,7 @@
 #include "dialects/kernel/KernelOps.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
+#include "tests/conformance/contract_text.h"
 #include "tests/conformance/kernel_harness.h"
 
 using namespace mlir;
@@ -124,6 +125,26 @@ TEST(KernelName, SpeaksOfTypesRootTileAndIsa) {
   EXPECT_EQ(name_of("first").size(), std::string("f32_map_1x16__avx512_").size() + 8);
   EXPECT_NE(name_of("first"), name_of("second"));
   EXPECT_EQ(name_of("first"), name_of("third")) << "names inside a kernel don't matter";
+}
+
+TEST(KernelName, SpeaksOfWhatNarrowNumbersMultiply) {
+  cpu::registerCpuTarget();
+  MLIRContext context;
+  context.loadDialect<arith::ArithDialect, kernel::KernelDialect>();
+  auto name_of = [&](const std::string &text, const char *spec) {
+    auto module = parseSourceString<ModuleOp>(text, &context);
+    auto target = llvm::cantFail(parseTarget(spec));
+    PassManager pm(&context);
+    target->addSelectionPass(pm);
+    EXPECT_TRUE(module && succeeded(pm.run(*module)));
+    std::string name = target->getKernelName(module->lookupSymbol<kernel::FuncOp>("product"));
+    return name.substr(0, name.rfind('_'));
+  };
+  EXPECT_EQ(name_of(byte_layer(768, 64), "cpu:znver4"), "u8s8_contract_8x48__avx512vnni");
+  EXPECT_EQ(name_of(byte_layer(768, 64, ", signed_lhs"), "cpu:x86-64-v4"), "s8s8_contract_8x32__avx512");
+  EXPECT_EQ(name_of(byte_layer(768, 64, ", pair_safe"), "cpu:x86-64-v3"), "u8s8_contract_4x16__avx2");
+  EXPECT_EQ(name_of(weight_product(768, 64), "cpu:x86-64-v3"), "f32s8_contract_6x16__avx2");
+  EXPECT_EQ(name_of(half_byte_product(768, 64, 32), "cpu:znver4"), "f32s4_contract_8x32__avx512");
 }
 
 std::string error_of(const char *spec) {

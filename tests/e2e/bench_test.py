@@ -31,7 +31,7 @@ import workloads  # noqa: E402
 
 BUILD = pathlib.Path(os.environ["HEDDLE_BUILD_DIR"])
 CPU_INFO = pathlib.Path("/proc/cpuinfo").read_text()
-LIMITS = {"threads", "f32_gflops", "l1_gbs", "l2_gbs", "l3_gbs", "dram_gbs"}
+LIMITS = {"threads", "f32_gflops", "int8_gops", "l1_gbs", "l2_gbs", "l3_gbs", "dram_gbs"}
 
 
 def row_of(**engines):

@@ -22,7 +22,7 @@ namespace {
 Roofline example() {
   Roofline roofline = {};
   roofline.threads = 2;
-  roofline.flops = 1000;
+  roofline.flops = 1000, roofline.byteOps = 4000;
   roofline.l1 = 400, roofline.l2 = 200, roofline.l3 = 100, roofline.memory = 50;
   roofline.l1Bytes = 10, roofline.l2Bytes = 100, roofline.l3Bytes = 1000;
   return roofline;
@@ -43,6 +43,9 @@ TEST(Roofline, TakesTheSlowerOfComputingAndReading) {
   EXPECT_DOUBLE_EQ(roofline.leastSeconds(2000, 500, 500), 5.0);
   // The same bytes take longer where the whole run's data lie further away.
   EXPECT_DOUBLE_EQ(roofline.leastSeconds(2000, 500, 5000), 10.0);
+  // Bytes multiply faster, and are read as fast as anything.
+  EXPECT_DOUBLE_EQ(roofline.leastSeconds(2000, 20, 100, Arithmetic::Bytes), 0.5);
+  EXPECT_DOUBLE_EQ(roofline.leastSeconds(2000, 500, 500, Arithmetic::Bytes), 5.0);
 }
 
 TEST(Roofline, MeasuresLimitsInTheirOrder) {
@@ -50,6 +53,7 @@ TEST(Roofline, MeasuresLimitsInTheirOrder) {
     Roofline roofline = measureRoofline(threads);
     EXPECT_EQ(roofline.threads, threads);
     EXPECT_GT(roofline.flops, 0);
+    EXPECT_GE(roofline.byteOps, roofline.flops);
     EXPECT_GT(roofline.memory, 0);
     EXPECT_GE(roofline.l3, roofline.memory);
     EXPECT_GE(roofline.l2, roofline.l3);
@@ -109,13 +113,17 @@ TEST(PeakLoops, AreWidestFirstAndCountWhatTheyDo) {
 }
 
 TEST(PeakLoops, MultiplyBytesInEveryChain) {
-  for (const PeakLoops &loops : peakLoops())
-    for (auto multiply : {loops.multiplyBytes, loops.multiplyBytesVnni})
-      if (multiply) {
-        // Chain c starts at c, and a round adds its lowest byte times one: twice the sum of 0 to 11, then four times.
-        EXPECT_EQ(multiply(1, 1), 2 * 66);
-        EXPECT_EQ(multiply(2, 1), 4 * 66);
-      }
+  // Chain c of twelve starts at c, the lowest of its bytes; the factor is one.
+  for (const PeakLoops &loops : peakLoops()) {
+    if (loops.multiplyBytes) {
+      EXPECT_EQ(loops.multiplyBytes(1, 1), 2 * 66);
+      EXPECT_EQ(loops.multiplyBytes(2, 1), 4 * 66);
+    }
+    if (loops.multiplyBytesVnni) {
+      EXPECT_EQ(loops.multiplyBytesVnni(1, 1), 66 + 12);
+      EXPECT_EQ(loops.multiplyBytesVnni(2, 1), 66 + 24);
+    }
+  }
 }
 
 TEST(PeakLoops, ReadEveryElement) {

@@ -44,8 +44,9 @@ double secondsAtRoofline(const Roofline &roofline, const LoadedProgram &loaded, 
   uint64_t all = loaded.info().constant_bytes + static_cast<uint64_t>(m.plan.arena_bytes);
   double seconds = 0;
   for (const DispatchCost &cost : m.dispatches)
-    seconds += roofline.leastSeconds(cost.flops, cost.bytes,
-                                     cost.root == "contract" ? all : static_cast<uint64_t>(cost.bytes));
+    seconds +=
+        roofline.leastSeconds(cost.flops, cost.bytes, cost.root == "contract" ? all : static_cast<uint64_t>(cost.bytes),
+                              cost.multipliesBytes ? Arithmetic::Bytes : Arithmetic::Floats);
   return seconds;
 }
 
@@ -73,7 +74,8 @@ Table tableOf(const std::vector<Row> &rows) {
 
 void writeRoofline(JsonWriter &json, const Roofline &roofline) {
   json.beginObject().key("threads").number(uint64_t(roofline.threads));
-  json.key("f32_gflops").number(roofline.flops * 1e-9).key("l1_gbs").number(roofline.l1 * 1e-9);
+  json.key("f32_gflops").number(roofline.flops * 1e-9).key("int8_gops").number(roofline.byteOps * 1e-9);
+  json.key("l1_gbs").number(roofline.l1 * 1e-9);
   json.key("l2_gbs").number(roofline.l2 * 1e-9).key("l3_gbs").number(roofline.l3 * 1e-9);
   json.key("dram_gbs").number(roofline.memory * 1e-9).endObject();
 }

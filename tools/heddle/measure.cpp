@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <string_view>
 
 namespace heddle::cli {
 
@@ -55,7 +56,11 @@ Measurement measure(const LoadedProgram &loaded, const std::vector<const heddle_
   check(heddle_program_plan(loaded.program.get(), nullptr, inputs.data(), inputs.size(), &result.plan),
         loaded.context());
   auto noteCost = [](void *user, const heddle_dispatch_info_t *dispatch) {
-    static_cast<Measurement *>(user)->dispatches.push_back({dispatch->root, dispatch->flops, dispatch->bytes});
+    // Names say what is multiplied.
+    std::string_view kernel = dispatch->kernel;
+    bool multipliesBytes = kernel.rfind("u8s8_", 0) == 0 || kernel.rfind("s8s8_", 0) == 0;
+    static_cast<Measurement *>(user)->dispatches.push_back(
+        {dispatch->root, dispatch->flops, dispatch->bytes, multipliesBytes});
   };
   // A run of its own, after all that are timed: observing costs.
   heddle_session_set_observer(session, noteCost, &result);

@@ -15,6 +15,7 @@ namespace heddle::cli {
 struct DispatchCost {
   std::string root;
   int64_t flops, bytes;
+  bool multipliesBytes; ///< products of bytes, which have a peak of their own
 };
 
 /// The times of one artifact at one shape, in microseconds.

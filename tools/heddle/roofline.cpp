@@ -138,6 +138,22 @@ double measureFlops(unsigned threads) {
   });
 }
 
+/// 0 where the CPU has no instructions for it.
+double measureByteOps(unsigned threads) {
+  const PeakLoops &loops = peakLoops().front();
+  auto multiply = loops.multiplyBytesVnni ? loops.multiplyBytesVnni : loops.multiplyBytes;
+  if (!multiply)
+    return 0;
+  constexpr int64_t kBytesOfFloat = 4;
+  int64_t operations = kBytesOfFloat * loops.flopsPerRound, rounds = kFlopsPerWindow / loops.flopsPerRound;
+  return bestRate(threads, [&](unsigned) {
+    volatile int32_t sink, seed = 77;
+    sink = multiply(rounds, seed);
+    (void)sink;
+    return static_cast<double>(rounds * operations);
+  });
+}
+
 /// Memory for floats; on huge pages where the system has them, since touching a small page costs as much as reading it
 /// ten times, and address translation would be part of what is measured.
 class Buffer {
@@ -193,8 +209,9 @@ double Roofline::bandwidthFor(uint64_t bytes) const {
   return bytes <= l1Bytes ? l1 : bytes <= l2Bytes ? l2 : bytes <= l3Bytes ? l3 : memory;
 }
 
-double Roofline::leastSeconds(int64_t flops, int64_t bytes, uint64_t footprint) const {
-  return std::max(static_cast<double>(flops) / this->flops, static_cast<double>(bytes) / bandwidthFor(footprint));
+double Roofline::leastSeconds(int64_t operations, int64_t bytes, uint64_t footprint, Arithmetic arithmetic) const {
+  double rate = arithmetic == Arithmetic::Bytes ? byteOps : flops;
+  return std::max(static_cast<double>(operations) / rate, static_cast<double>(bytes) / bandwidthFor(footprint));
 }
 
 Roofline measureRoofline(unsigned threads) {
@@ -205,6 +222,7 @@ Roofline measureRoofline(unsigned threads) {
   result.l2Bytes = host.l2_bytes * threads;
   result.l3Bytes = host.l3_bytes;
   result.flops = measureFlops(threads);
+  result.byteOps = std::max(measureByteOps(threads), result.flops);
   // Twice the caches, so that nothing of one pass is left for the next, within the memory that we promise.
   uint64_t beyond = std::clamp<uint64_t>(2 * std::max(host.l3_bytes, result.l2Bytes), 48u << 20, 240u << 20);
   result.memory = measureReads(threads, beyond / threads);

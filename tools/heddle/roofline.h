@@ -9,10 +9,14 @@
 
 namespace heddle::cli {
 
+/// What a kernel's operations are of.
+enum class Arithmetic { Floats, Bytes };
+
 /// Limits of |threads| threads together, measured. Rates are per second.
 struct Roofline {
   unsigned threads;
   double flops;              ///< f32 operations, a multiply-add counted as two
+  double byteOps;            ///< the same of products of bytes; as |flops| where the CPU has no instructions for them
   double l1, l2, l3, memory; ///< bytes read; a level that the machine doesn't tell of has the next one's rate
   uint64_t l1Bytes, l2Bytes; ///< of all threads' caches together
   uint64_t l3Bytes;          ///< shared by all
@@ -20,9 +24,10 @@ struct Roofline {
   /// Bytes per second of the smallest level that holds |bytes|.
   double bandwidthFor(uint64_t bytes) const;
 
-  /// Seconds that a kernel takes at least: it computes |flops| and reads or writes |bytes|, which lie in the level that
-  /// holds |footprint| bytes.
-  double leastSeconds(int64_t flops, int64_t bytes, uint64_t footprint) const;
+  /// Seconds that a kernel takes at least: it computes |operations| and reads or writes |bytes|, which lie in the level
+  /// that holds |footprint| bytes.
+  double leastSeconds(int64_t operations, int64_t bytes, uint64_t footprint,
+                      Arithmetic arithmetic = Arithmetic::Floats) const;
 };
 
 /// Measures in about 0.2 s, with less memory than 256 MiB. Other work on the machine lowers what is seen. Throws

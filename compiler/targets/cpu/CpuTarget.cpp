@@ -102,8 +102,22 @@ FailureOr<KernelImage> CpuTarget::compileKernels(ModuleOp kernels, unsigned thre
 // Kernel names
 //===----------------------------------------------------------------------===//
 
-/// Element types of the operands, neighbours of one type once: f32, or i64_f32 for an embedding.
+/// Element types of the operands, each once: f32, or i64f32 for an embedding. Contractions of narrow numbers by what
+/// they multiply, which types of storage don't tell: u8s8, f32s4.
 static std::string typeWord(kernel::FuncOp func) {
+  if (auto contract = dyn_cast<kernel::ContractOp>(*func.getRoot())) {
+    using Form = kernel::ContractOp::Form;
+    switch (contract.getForm()) {
+    case Form::Integer:
+      return contract.getSignedLhs() ? "s8s8" : "u8s8";
+    case Form::BytesOfWeights:
+      return "f32s8";
+    case Form::HalfBytesOfWeights:
+      return "f32s4";
+    default:
+      break;
+    }
+  }
   std::vector<std::string> words;
   for (Type type : llvm::concat<const Type>(func.getArgumentTypes(), func.getResultTypes())) {
     auto tensor = dyn_cast<RankedTensorType>(type);
@@ -124,6 +138,13 @@ static std::string tileWord(kernel::FuncOp func) {
   return llvm::formatv("{0}x{1}", attr.getInteger(config::kRowTile), attr.getInteger(config::kColumnVectors) * kLanes);
 }
 
+/// The ISA, with the extension that a kernel's multiplier is of.
+static std::string isaWord(kernel::FuncOp func, const CpuTarget &target) {
+  auto attr = func->getAttrOfType<kernel::LoweringConfigAttr>(kernel::kConfigAttrName);
+  bool usesDots = attr && attr.getString(config::kMultiplier) == config::kByteDots;
+  return (target.getIsaWord() + (usesDots ? "vnni" : "")).str();
+}
+
 std::string CpuTarget::getKernelName(kernel::FuncOp func) const {
   // The hash covers the kernel and its config without its name and without locations, which no code depends on.
   kernel::FuncOp copy = cast<kernel::FuncOp>(func->clone());
@@ -135,7 +156,7 @@ std::string CpuTarget::getKernelName(kernel::FuncOp func) const {
   stream << getIsaWord();
   uint32_t hash = static_cast<uint32_t>(llvm::xxh3_64bits(text));
   StringRef root = func.getRoot()->getName().stripDialect();
-  return llvm::formatv("{0}_{1}_{2}__{3}_{4}", typeWord(func), root, tileWord(func), getIsaWord(),
+  return llvm::formatv("{0}_{1}_{2}__{3}_{4}", typeWord(func), root, tileWord(func), isaWord(func, *this),
                        llvm::format_hex_no_prefix(hash, 8));
 }
 
