@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Random nodes of com.microsoft's Attention, MultiHeadAttention, GroupQueryAttention and RotaryEmbedding give
-onnxruntime's numbers: masks of all ranks, fills, biases, packed tensors, pasts, caches, windows, soft caps, sinks.
+"""Random nodes of com.microsoft's Attention, QAttention, MultiHeadAttention, GroupQueryAttention and RotaryEmbedding
+give onnxruntime's numbers: masks of all ranks, fills, biases, packed tensors, pasts, caches, windows, soft caps, sinks.
 
 Tolerance: 1e-4 relative, 1e-5 absolute, for sums of f32 in another order. A row whose keys are all hidden by -10000 is
 a softmax of scores rounded to 2^-10, where one rounding more or less moves weights by 1e-3: such draws get 3e-3.
@@ -21,6 +21,7 @@ import heddle
 COUNT = 24
 NAMES = {
     "Attention": "input weights bias mask_index past attention_bias past_sequence_length",
+    "QAttention": "input weights bias input_scale weight_scale mask_index input_zero_point weight_zero_point past",
     "MultiHeadAttention": "query key value bias key_padding_mask attention_bias past_key past_value",
     "GroupQueryAttention": "query key value past_key past_value seqlens_k total_sequence_length cos_cache sin_cache "
                            "position_ids attention_bias head_sink k_scale v_scale q_norm_weight k_norm_weight",
@@ -29,6 +30,7 @@ NAMES = {
     "GatedRelativePositionBias": "query_layer query_bias rel_pos weight bias eco_a",
 }
 TYPES = {np.dtype(np.float32): TensorProto.FLOAT, np.dtype(np.float16): TensorProto.FLOAT16,
+         np.dtype(np.int8): TensorProto.INT8, np.dtype(np.uint8): TensorProto.UINT8,
          np.dtype(np.int32): TensorProto.INT32, np.dtype(np.int64): TensorProto.INT64}
 
 
@@ -64,7 +66,7 @@ class Draw:
         weights = [onnx.numpy_helper.from_array(self.feeds[name], name) for name in self.constants]
         node = helper.make_node(self.op, [name if name in self.feeds else "" for name in NAMES[self.op].split()],
                                 self.outputs, domain="com.microsoft", **self.attributes)
-        element = TYPES[next(iter(self.feeds.values())).dtype]
+        element = TYPES[next(values.dtype for values in self.feeds.values() if values.dtype.kind == "f")]
         results = [helper.make_tensor_value_info(name, element, None) for name in self.outputs if name]
         graph = helper.make_graph([node], "node", inputs, results, weights)
         opsets = [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
@@ -124,6 +126,28 @@ def draw_attention(seed):
         draw.add("attention_bias", [draw.among(1, "b"), draw.among(1, heads), "s", "t"])
     if draw.chance(0.8):
         draw_mask(draw, "mask_index", ["raw", "pairs", "one", "ends", "both", "packed"], "t", has_past)
+    return draw
+
+
+def draw_quantized(seed):
+    """The same with a projection of codes, whose sizes are equal, and without a bias of the scores."""
+    draw = draw_attention(seed)
+    draw.op = "QAttention"
+    draw.attributes.pop("qkv_hidden_sizes", None)
+    draw.feeds.pop("attention_bias", None), draw.dims.pop("attention_bias", None)
+    width, heads = draw.dims["weights"][0], draw.attributes["num_heads"]
+    # The past's heads have a size already.
+    columns = 3 * heads * (draw.dims["past"][4] if "past" in draw.dims else 4)
+    code = np.dtype(draw.among(np.uint8, np.int8))
+    shape = [columns] if draw.chance(0.5) else []
+    draw.add("input", draw.dims["input"], draw.random.integers(0, 256, draw.feeds["input"].shape).astype(np.uint8))
+    draw.add("weights", [width, columns], draw.random.integers(0, 100, (width, columns)).astype(code))
+    draw.add("bias", [columns])
+    draw.add("input_scale", [], np.float32(0.02))
+    draw.add("weight_scale", shape, draw.random.uniform(0.005, 0.01, shape).astype(np.float32))
+    draw.add("input_zero_point", [], np.uint8(draw.random.integers(100, 150)))
+    draw.add("weight_zero_point", shape, draw.random.integers(40, 60, shape).astype(code))
+    draw.constants.update(["bias", "weight_scale", "weight_zero_point"])
     return draw
 
 
@@ -407,6 +431,9 @@ class MicrosoftAttentionTest(case.ArtifactTestCase):
 
     def test_attention(self):
         self.hold(draw_attention)
+
+    def test_attention_with_a_projection_of_codes(self):
+        self.hold(draw_quantized)
 
     def test_multi_head_attention(self):
         self.hold(draw_multi_head)

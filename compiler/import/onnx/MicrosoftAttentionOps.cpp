@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// com.microsoft's Attention and MultiHeadAttention, which onnxruntime's optimiser writes for encoders and for decoders
-// without grouped heads.
+// com.microsoft's Attention, its quantised form QAttention, and MultiHeadAttention, which onnxruntime's optimiser
+// writes for encoders and for decoders without grouped heads.
 
 #include "compiler/import/onnx/MicrosoftAttentionOps.h"
 
+#include "compiler/import/onnx/MicrosoftQuantizationOps.h"
 #include "compiler/import/onnx/OpTable.h"
 
 using namespace mlir;
@@ -32,15 +33,22 @@ static Value makeOffset(NodeContext &node, Value past, unsigned axis) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Projects, splits and attends: one node of Attention.
+/// Where Attention and QAttention differ. Input and weights come first in both.
+struct MergedForm {
+  unsigned mask, past, attentionBias, pastLength;
+  /// Query, key and value side by side.
+  Value (*project)(NodeContext &node);
+};
+
+/// Projects, splits and attends: one node of Attention or QAttention.
 class MergedAttention {
 public:
-  explicit MergedAttention(NodeContext &node) : node(node), form(node) {}
+  MergedAttention(NodeContext &node, MergedForm inputs) : node(node), form(node), inputs(inputs) {}
 
   LogicalResult run();
 
 private:
-  enum Input : unsigned { kInput, kWeights, kBias, kMask, kPast, kAttentionBias, kPastLength };
+  enum Input : unsigned { kInput, kWeights };
 
   LogicalResult checkNode();
   LogicalResult readSizes(llvm::SmallVectorImpl<int64_t> &sizes);
@@ -49,6 +57,7 @@ private:
 
   NodeContext &node;
   AttentionForm form;
+  MergedForm inputs;
 };
 } // namespace
 
@@ -61,9 +70,9 @@ LogicalResult MergedAttention::checkNode() {
     return node.unsupported("attribute 'do_rotary' is not supported: the node doesn't say with which angles",
                             "rotate by RotaryEmbedding nodes before MultiHeadAttention");
   node.ignoreAttr("rotary_embedding_dim"); // speaks of do_rotary
-  if (node.getInput(kPast) && node.getRank(kPast) != 5)
-    return node.malformed("past must have 5 dimensions, not " + llvm::Twine(node.getRank(kPast)));
-  return refuseInput(node, kPastLength, "past_sequence_length", "it belongs to a shared buffer");
+  if (node.getInput(inputs.past) && node.getRank(inputs.past) != 5)
+    return node.malformed("past must have 5 dimensions, not " + llvm::Twine(node.getRank(inputs.past)));
+  return refuseInput(node, inputs.pastLength, "past_sequence_length", "it belongs to a shared buffer");
 }
 
 /// Channels of query, key and value: as the attribute says, else a third each.
@@ -91,10 +100,7 @@ LogicalResult MergedAttention::project() {
     return failure();
   if (node.getRank(kInput) != 3)
     return node.malformed("input must have 3 dimensions, not " + llvm::Twine(node.getRank(kInput)));
-  Value rows = node.createValue<nn::MatMulOp>(node.getInput(kInput), node.getInput(kWeights));
-  if (Value bias = node.getInput(kBias))
-    rows = add(node, rows, bias);
-  llvm::SmallVector<Value> parts = split(node, rows, 2, sizes);
+  llvm::SmallVector<Value> parts = split(node, inputs.project(node), 2, sizes);
   int64_t count = node.getInt("num_heads");
   return success(succeeded(splitHeads(node, parts[0], count, "the query", form.query)) &&
                  succeeded(splitHeads(node, parts[1], count, "the key", form.key)) &&
@@ -104,7 +110,7 @@ LogicalResult MergedAttention::project() {
 /// Keys and values behind the past (2, batch, heads, rows, size); the present, of the same form.
 Value MergedAttention::appendPast() {
   const int64_t first[] = {0};
-  Value past = node.getInput(kPast);
+  Value past = node.getInput(inputs.past);
   if (past) {
     llvm::SmallVector<Value> parts = split(node, past, 0, {1, 1});
     appendToPast(node, node.createValue<nn::SqueezeOp>(parts[0], llvm::ArrayRef(first)), form.key);
@@ -122,11 +128,11 @@ LogicalResult MergedAttention::run() {
   if (failed(checkNode()) || failed(project()))
     return failure();
   Value present = appendPast();
-  if (node.hasFailed() || failed(addIntegerMask(node, form, kMask, LengthForm::EndsAndStarts)) ||
-      failed(addAttentionBias(node, form, kAttentionBias)) || failed(readFillsAndScale(node, form)))
+  if (node.hasFailed() || failed(addIntegerMask(node, form, inputs.mask, LengthForm::EndsAndStarts)) ||
+      failed(addAttentionBias(node, form, inputs.attentionBias)) || failed(readFillsAndScale(node, form)))
     return failure();
   if (form.isCausal)
-    form.queryOffset = makeOffset(node, node.getInput(kPast), 3);
+    form.queryOffset = makeOffset(node, node.getInput(inputs.past), 3);
   FailureOr<AttentionForm::Result> result = form.build();
   if (failed(result))
     return failure();
@@ -136,7 +142,19 @@ LogicalResult MergedAttention::run() {
   return node.setOutputs(outputs);
 }
 
-static LogicalResult buildMergedAttention(NodeContext &node) { return MergedAttention(node).run(); }
+static Value createProjection(NodeContext &node) {
+  Value rows = node.createValue<nn::MatMulOp>(node.getInput(0), node.getInput(1));
+  return node.getInput(2) ? add(node, rows, node.getInput(2)) : rows;
+}
+
+static LogicalResult buildMergedAttention(NodeContext &node) {
+  return MergedAttention(node, {/*mask=*/3, /*past=*/4, /*attentionBias=*/5, /*pastLength=*/6, createProjection}).run();
+}
+
+static LogicalResult buildQAttention(NodeContext &node) {
+  constexpr unsigned kNone = ~0u; // an input that no node has
+  return MergedAttention(node, {/*mask=*/5, /*past=*/8, kNone, kNone, createQuantizedProjection}).run();
+}
 
 //===----------------------------------------------------------------------===//
 // MultiHeadAttention
@@ -313,6 +331,7 @@ llvm::ArrayRef<OpRow> getMicrosoftAttentionOps() {
       {"com.microsoft", "GatedRelativePositionBias", 1, 6, 7, buildGatedRelativePositionBias},
       {"com.microsoft", "GroupQueryAttention", 1, 1, 17, buildGroupQueryAttention},
       {"com.microsoft", "MultiHeadAttention", 1, 1, 10, buildMultiHeadAttention},
+      {"com.microsoft", "QAttention", 1, 5, 9, buildQAttention},
       {"com.microsoft", "RelativePositionBias", 1, 3, 3, buildRelativePositionBias},
   };
   return kRows;

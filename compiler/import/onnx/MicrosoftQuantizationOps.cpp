@@ -32,12 +32,12 @@ Value getScale(NodeContext &node, unsigned index) {
 }
 
 /// |sums| as floats: times the scales of both sides, plus the input |bias| if it is there, in |to|.
-LogicalResult emitFloats(NodeContext &node, Value sums, Value lhsScale, Value rhsScale, unsigned bias, Type to) {
+Value createFloats(NodeContext &node, Value sums, Value lhsScale, Value rhsScale, unsigned bias, Type to) {
   NodeMath math{node};
   Type f32 = node.getBuilder().getF32Type();
   Value products = math.mul(math.cast(sums, f32), math.mul(lhsScale, rhsScale));
   Value biased = math.addOptional(products, math.cast(node.getInput(bias), f32));
-  return node.setOutputs(math.cast(biased, to));
+  return math.cast(biased, to);
 }
 
 /// a, b, b_scale, b_zero_point?, bias?
@@ -48,7 +48,7 @@ LogicalResult buildDynamicQuantizeMatMul(NodeContext &node) {
     return failure();
   Value sums = node.createValue<nn::MatMulIntegerOp>(lhs.getOutput(), node.getInput(1), lhs.getZeroPoint(),
                                                      math.parameter(node.getInput(3)));
-  return emitFloats(node, sums, lhs.getScale(), getScale(node, 2), 4, node.getElementType(0));
+  return node.setOutputs(createFloats(node, sums, lhs.getScale(), getScale(node, 2), 4, node.getElementType(0)));
 }
 
 /// a, b, a_scale, b_scale, a_zero_point?, b_zero_point?, bias?
@@ -59,7 +59,7 @@ LogicalResult buildMatMulIntegerToFloat(NodeContext &node) {
     return node.unsupported("a scale of the left side that is no scalar is not supported");
   Value sums = node.createValue<nn::MatMulIntegerOp>(
       node.getInput(0), node.getInput(1), math.parameter(node.getInput(4)), math.parameter(node.getInput(5)));
-  return emitFloats(node, sums, lhsScale, getScale(node, 3), 6, node.getElementType(2));
+  return node.setOutputs(createFloats(node, sums, lhsScale, getScale(node, 3), 6, node.getElementType(2)));
 }
 
 /// Input |index|, a matrix, transposed where attribute |flag| says so.
@@ -82,7 +82,7 @@ LogicalResult buildQGemm(NodeContext &node) {
   if (double alpha = node.getFloat("alpha", 1); alpha != 1)
     lhsScale = math.mul(math.number(alpha, lhsScale), lhsScale);
   if (!node.getInput(7))
-    return emitFloats(node, sums, lhsScale, rhsScale, node.getNumInputs(), f32);
+    return node.setOutputs(createFloats(node, sums, lhsScale, rhsScale, node.getNumInputs(), f32));
   // One factor for the whole way from sums to codes: it is rounded once.
   Value factor = math.div(math.mul(lhsScale, rhsScale), getScale(node, 7));
   Value zero = math.parameter(node.getInput(8));
@@ -164,6 +164,13 @@ LogicalResult buildConcat(NodeContext &node) {
 }
 
 } // namespace
+
+Value createQuantizedProjection(NodeContext &node) {
+  NodeMath math{node};
+  Value sums = node.createValue<nn::MatMulIntegerOp>(
+      node.getInput(0), node.getInput(1), math.parameter(node.getInput(6)), math.parameter(node.getInput(7)));
+  return createFloats(node, sums, getScale(node, 3), getScale(node, 4), 2, node.getElementType(2));
+}
 
 llvm::ArrayRef<OpRow> getMicrosoftQuantizationOps() {
   static constexpr OpRow kRows[] = {

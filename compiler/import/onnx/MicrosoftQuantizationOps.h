@@ -16,6 +16,9 @@ mlir::Value createSoftmax(NodeContext &node, mlir::Value x, int64_t opset);
 /// Fails if attribute channels_last is set.
 mlir::LogicalResult refuseChannelsLast(NodeContext &node);
 
+/// Query, key and value of a node of QAttention side by side, in floats. Null once the node failed.
+mlir::Value createQuantizedProjection(NodeContext &node);
+
 mlir::LogicalResult buildMatMulNBits(NodeContext &node);
 
 } // namespace heddle::importer
