@@ -9,6 +9,7 @@
 #include "dialects/attn/AttnOps.h"
 #include "dialects/nn/NnOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -294,7 +295,28 @@ bool OutlinePlan::needsMemory(Operation *op) {
   return shapes.product(analysis.getDims(value)) != shapes.product(analysis.getDims(reader->getResult(0)));
 }
 
+/// The order of |value|'s dimensions before the transpose behind which it is computed element by element.
+static SmallVector<int64_t> findSourceOrder(Value value) {
+  for (Operation *op = value.getDefiningOp(); op; op = op->getOperand(0).getDefiningOp()) {
+    if (auto transpose = dyn_cast<nn::TransposeOp>(op))
+      return llvm::to_vector_of<int64_t>(invertPermutationVector(transpose.getPerm()));
+    // The operand in front is the one of all elements, as exporters write scales behind.
+    if (!continuesGroup(op) || op->getNumOperands() == 0 ||
+        cast<RankedTensorType>(op->getOperand(0).getType()).getRank() !=
+            cast<RankedTensorType>(value.getType()).getRank())
+      return {};
+  }
+  return {};
+}
+
 SmallVector<int64_t> OutlinePlan::getStoredOrder(Value value) const {
+  // Attention walks its operands in any order: they stay in the one of what they are computed from.
+  auto readsAnyOrder = [&](OpOperand &use) {
+    auto sdpa = dyn_cast<attn::SdpaOp>(use.getOwner());
+    return isShapeUse(use) || (sdpa && llvm::is_contained({sdpa.getQuery(), sdpa.getKey(), sdpa.getValue()}, value));
+  };
+  if (llvm::all_of(value.getUses(), readsAnyOrder))
+    return findSourceOrder(value);
   SmallVector<int64_t> order;
   for (OpOperand &use : value.getUses()) {
     if (isShapeUse(use))

@@ -128,3 +128,23 @@ func.func @main(%q: tensor<1x1x4x64xf32> {nn.name = "q", nn.dims = [1, 1, 4, 64]
      : tensor<1x1x4x64xf32>, tensor<1x900x4x64xf32>, tensor<1x900x4x64xf32> -> tensor<1x1x4x64xf32>
   return %o : tensor<1x1x4x64xf32>
 }
+
+// -----
+
+// Attention walks its operands in any order: keys that are computed behind a transpose stay as they were before it.
+// CHECK: rt.dispatch @f32_map{{.*}}permutation = array<i64: 0, 3, 1, 2>
+// CHECK: rt.dispatch @f32_attention
+// CHECK: kernel.map {{.*}}indexing_maps = [#[[MAP:map[0-9]*]], #[[MAP]]]
+func.func @main(%q: tensor<?x12x?x64xf32> {nn.name = "q", nn.dims = ["b", 12, "s", 64]},
+                %k: tensor<?x?x12x64xf32> {nn.name = "k", nn.dims = ["b", "s", 12, 64]},
+                %v: tensor<?x12x?x64xf32> {nn.name = "v", nn.dims = ["b", 12, "s", 64]})
+    -> (tensor<?x12x?x64xf32> {nn.name = "o", nn.dims = ["b", 12, "s", 64]}) {
+  %half = nn.constant dense<0.5> : tensor<f32>
+  %t = nn.transpose %k perm [0, 2, 3, 1] : (tensor<?x?x12x64xf32>) -> tensor<?x12x64x?xf32>
+  %m = nn.binary mul %t, %half : (tensor<?x12x64x?xf32>, tensor<f32>) -> tensor<?x12x64x?xf32>
+  %o = attn.sdpa %q, %m, %v {q_num_heads = 12 : i64, kv_num_heads = 12 : i64, scale = 0.125 : f32,
+     query_map = affine_map<(b, n, q, kv, d) -> (b, n, q, d)>, key_map = affine_map<(b, n, q, kv, d) -> (b, n, d, kv)>,
+     value_map = affine_map<(b, n, q, kv, d) -> (b, n, kv, d)>, output_map = affine_map<(b, n, q, kv, d) -> (b, n, q, d)>}
+     : tensor<?x12x?x64xf32>, tensor<?x12x64x?xf32>, tensor<?x12x?x64xf32> -> tensor<?x12x?x64xf32>
+  return %o : tensor<?x12x?x64xf32>
+}
