@@ -17,6 +17,11 @@ static constexpr int64_t kFlip = 128;
 
 static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
+/// A scalar, or a vector that is as good as one.
+static bool isOne(Value value) {
+  return typeOf(value).getRank() == 0 || typeOf(value).getShape() == ArrayRef<int64_t>(1);
+}
+
 static AffineExpr columnLoop(const Contraction &c, MLIRContext *context) {
   return getAffineDimExpr(c.bounds.size() - 2, context);
 }
@@ -157,7 +162,7 @@ void heddle::outlineMatMulInteger(Outliner &outliner, nn::MatMulIntegerOp root, 
   IntegerProduct product{outliner, root, root.getLhs(), root.getLhsZeroPoint(), {}};
   product.weight.codes = root.getRhs();
   if (Value zero = root.getRhsZeroPoint())
-    product.weight.zero = {zero, typeOf(zero).getRank() == 0 ? std::nullopt : std::optional<unsigned>(0)};
+    product.weight.zero = {zero, isOne(zero) ? std::nullopt : std::optional<unsigned>(0)};
   product.prepare();
   buildProduct(outliner, product.c, root, end,
                [&](ScalarEmitter &emitter, Value sum) { return product.emit(emitter, sum); });
