@@ -48,20 +48,23 @@ constexpr variant kVariants[] = {{false, false}, {true, false}, {false, true}, {
 
 void check_product(int64_t n, int64_t k, const variant &which, const std::vector<int64_t> &rows) {
   std::string text = byte_product(n, k, which.attributes());
+  std::vector<std::unique_ptr<kernel_module>> modules;
   for (const std::string &target : byte_targets()) {
-    auto module = kernel_module::compile(text, target);
-    ASSERT_TRUE(module);
-    for (int64_t m : rows)
-      for (codes kind : {codes::random, codes::extreme}) {
-        auto inputs = random_inputs(module->func("product"), {m}, 1);
-        fill_bytes(inputs, n, k, kind, which.is_safe, static_cast<unsigned>(m));
-        kernel_result expected = interpret(module->func("product"), inputs, {m});
-        std::string where =
-            target + which.attributes() + " " + std::to_string(m) + "x" + std::to_string(n) + "x" + std::to_string(k);
-        expect_near(module->run("product", inputs, {m}), expected, 0, where);
-        expect_near(module->run("product", inputs, {m}, 1), expected, 0, where + ", item by item");
-      }
+    modules.push_back(kernel_module::compile(text, target));
+    ASSERT_TRUE(modules.back());
   }
+  for (int64_t m : rows)
+    for (codes kind : {codes::random, codes::extreme}) {
+      auto inputs = random_inputs(modules[0]->func("product"), {m}, 1);
+      fill_bytes(inputs, n, k, kind, which.is_safe, static_cast<unsigned>(m));
+      kernel_result expected = interpret(modules[0]->func("product"), inputs, {m});
+      for (size_t i = 0; i < modules.size(); ++i) {
+        std::string where = byte_targets()[i] + which.attributes() + " " + std::to_string(m) + "x" + std::to_string(n) +
+                            "x" + std::to_string(k);
+        expect_near(modules[i]->run("product", inputs, {m}), expected, 0, where);
+        expect_near(modules[i]->run("product", inputs, {m}, 1), expected, 0, where + ", item by item");
+      }
+    }
 }
 
 TEST(ContractOfBytes, GivesTheSameSumsOnEveryTarget) {
