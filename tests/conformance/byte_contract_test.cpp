@@ -79,8 +79,21 @@ TEST(ContractOfBytes, CutsManyRowsAndColumns) {
 }
 
 TEST(ContractOfBytes, WrapsLikeIntegers) {
-  // 140,000 products of 255 and 127 exceed 31 bits, and so do those of 255 and -128.
-  check_product(1, 140000, {false, false}, {1});
+  // 140,000 products of 255 and 127, or of 255 and -128, are more than 32 bits hold.
+  constexpr int64_t depth = 140000;
+  for (const std::string &target : byte_targets()) {
+    auto module = kernel_module::compile(byte_product(2, depth), target);
+    ASSERT_TRUE(module);
+    auto inputs = random_inputs(module->func("product"), {1}, 1);
+    for (int64_t i = 0; i < depth; ++i) {
+      inputs[0].set_int(i, -1);
+      for (int64_t column = 0; column < 2; ++column)
+        inputs[1].set_int(i / 4 * 64 + column * 4 + i % 4, column == 0 ? 127 : -128);
+    }
+    kernel_result result = module->run("product", inputs, {1});
+    EXPECT_EQ(result.outputs[0].get_int(0), static_cast<int32_t>(depth * 255 * 127)) << target;
+    EXPECT_EQ(result.outputs[0].get_int(1), static_cast<int32_t>(depth * 255 * -128)) << target;
+  }
 }
 
 TEST(ContractOfBytes, MultipliesNothing) { check_product(20, 0, {false, true}, {0, 1, 9}); }
