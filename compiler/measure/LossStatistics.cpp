@@ -26,11 +26,12 @@ static std::optional<std::pair<StringRef, size_t>> parseComparison(StringRef nam
   return std::pair(kind, place);
 }
 
-LossStatistics::LossStatistics(const heddle_entry_info_t &entry, size_t placeCount)
-    : entry(&entry), places(placeCount) {
-  for (size_t i = 0; i < entry.output_count; ++i)
+LossStatistics::LossStatistics(const heddle_entry_info_t &entry, size_t placeCount) : places(placeCount) {
+  for (size_t i = 0; i < entry.output_count; ++i) {
+    names.push_back(entry.outputs[i].name);
     if (!parseComparison(entry.outputs[i].name, placeCount) && entry.outputs[i].type == HEDDLE_ELEMENT_F32)
       outputs.push_back({i});
+  }
 }
 
 /// The first dimension counts sequences, each of which has a cosine.
@@ -67,8 +68,8 @@ void LossStatistics::add(ArrayRef<TensorPtr> plain, ArrayRef<TensorPtr> quantize
   for (Output &output : outputs)
     compare(plain[output.index].get(), quantized[output.index].get(), output);
   // From the float model's run: a place is charged with its own error, not with those before it.
-  for (size_t i = 0; i < entry->output_count; ++i) {
-    auto comparison = parseComparison(entry->outputs[i].name, places.size());
+  for (size_t i = 0; i < names.size(); ++i) {
+    auto comparison = parseComparison(names[i], places.size());
     if (!comparison)
       continue;
     Place &place = places[comparison->second];
@@ -89,7 +90,7 @@ std::vector<OutputLoss> LossStatistics::getOutputs() const {
   std::vector<OutputLoss> result;
   for (const Output &output : outputs) {
     OutputLoss loss;
-    loss.name = entry->outputs[output.index].name;
+    loss.name = names[output.index];
     loss.cosine = output.sequences ? output.cosineSum / output.sequences : 1;
     loss.leastCosine = output.leastCosine;
     loss.largestError = output.largestError;

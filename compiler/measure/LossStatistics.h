@@ -13,7 +13,7 @@ namespace heddle {
 
 class LossStatistics {
 public:
-  /// |entry| has the results that nn-quantize-weights adds to compare |placeCount| places; it must outlive this.
+  /// |entry| has the results that nn-quantize-weights adds to compare |placeCount| places.
   LossStatistics(const heddle_entry_info_t &entry, size_t placeCount);
 
   /// Takes in the outputs of a run of the float model and of the other one on the same inputs.
@@ -45,7 +45,7 @@ private:
   };
   static void compare(const heddle_tensor_t *plain, const heddle_tensor_t *quantized, Output &output);
 
-  const heddle_entry_info_t *entry;
+  std::vector<std::string> names; ///< of all results
   std::vector<Output> outputs;
   std::vector<Place> places;
   size_t sampleCount = 0;

@@ -10,6 +10,7 @@
 #include "compiler/measure/LossStatistics.h"
 #include "compiler/measure/RuntimeSession.h"
 #include "compiler/pipelines/CompileOptions.h"
+#include "compiler/pipelines/Registration.h"
 #include "compiler/pipelines/SpecializeShapes.h"
 #include "dialects/nn/NnDialect.h"
 #include "dialects/rt/RtDialect.h"
@@ -43,6 +44,9 @@ private:
   FailureOr<bool> fetchSample(size_t index);
   LogicalResult measure(ArrayRef<char> selection, size_t maxSamples, LossStatistics &statistics);
   LogicalResult search(const LossStatistics &all);
+  bool exceedsBound(const LossStatistics &statistics) const {
+    return options.maxLoss && statistics.getRelativeError() > *options.maxLoss;
+  }
   LogicalResult keepsBound(ArrayRef<char> selection, bool &keeps);
   LogicalResult restore(ArrayRef<size_t> order);
   FailureOr<std::vector<TensorPtr>> runSelected(ArrayRef<char> selection);
@@ -117,8 +121,15 @@ LogicalResult LossMeasurement::compile() {
     return failure();
   both.quantization.channelRanges = loss.channelRanges;
   both.quantization.pairSafe = needsPairSafeWeights(options.compile.quantization, targets);
+  // In a context of its own, whose mapping of the model's file goes when it has been compiled.
+  DialectRegistry registry;
+  registerAllDialects(registry);
+  MLIRContext own(registry,
+                  options.compile.threads > 1 ? MLIRContext::Threading::ENABLED : MLIRContext::Threading::DISABLED);
+  own.printOpOnDiagnostic(false);
+  own.loadAllAvailableDialects();
   CompiledModel compiled;
-  if (failed(compileModel(both, context, compiled, errors)))
+  if (failed(compileModel(both, own, compiled, errors)))
     return failure();
   loss.places = findPlaces(*compiled.module);
   loss.floatWeightBytes = countFloatWeightBytes(*compiled.module);
@@ -219,7 +230,8 @@ LogicalResult LossMeasurement::smooth(LossStatistics &statistics) {
       loss.channelRanges[place.nodes.front()] = channels.vec();
   if (loss.channelRanges.empty())
     return success();
-  std::unique_ptr<RuntimeSession> plain = std::move(session);
+  // One program at a time: it holds all weights.
+  session.reset();
   if (failed(compile()))
     return failure();
   LossStatistics smoothed(session->getEntry(), selection.size());
@@ -231,8 +243,8 @@ LogicalResult LossMeasurement::smooth(LossStatistics &statistics) {
     return success();
   }
   loss.channelRanges.clear();
-  session = std::move(plain);
-  return success();
+  session.reset();
+  return exceedsBound(statistics) ? compile() : success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -312,7 +324,7 @@ LogicalResult LossMeasurement::run() {
   LossStatistics statistics(session->getEntry(), selection.size());
   if (failed(measure(selection, kAll, statistics)) || failed(smooth(statistics)))
     return failure();
-  if (options.maxLoss && statistics.getRelativeError() > *options.maxLoss) {
+  if (exceedsBound(statistics)) {
     double all = statistics.getRelativeError();
     if (failed(search(statistics)))
       return failure();

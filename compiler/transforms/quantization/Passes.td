@@ -43,7 +43,8 @@ def QuantizeWeightsPass : Pass<"nn-quantize-weights", "::mlir::ModuleOp"> {
 
     Where the module's attribute `nn.channel_ranges` has max |x| for each channel of a product's activation, under the
     name of one of its nodes, w8a8 smooths: it divides the copy of the activation that is quantised by a factor a
-    channel and multiplies the weight's rows by it, sqrt(max|x| / max|w|) up to a common factor. The attribute is used up.
+    channel and multiplies the weight's rows by it, sqrt(max|x| / max|w|) up to a common factor. The attribute is used
+    up.
 
     Products of fewer than 32 terms or 16 columns stay, as do those without a constant on the right, tables of less than
     2 MB and convolutions.
