@@ -12,10 +12,8 @@
 #define HEDDLE_COMPILER_ERROR_CODES(X)                                                                                 \
   X(H0111, "option doesn't fit the model",                                                                             \
     "An option of the command names an input, a dimension, a node, a phase, a precision or a scheme that isn't "       \
-    "there, "                                                                                                          \
-    "or gives a size that can't be one. The message has the nearest name or what is wrong with the size, the help "    \
-    "line lists what is "                                                                                              \
-    "possible. Nothing was compiled.\n\n"                                                                              \
+    "there, or gives a size that can't be one. The message has the nearest name or what is wrong with the size, "      \
+    "the help line lists what is possible. Nothing was compiled.\n\n"                                                  \
     "Example: --shape input_ids=1x128 needs an input called input_ids with two dimensions.")                           \
   X(H0112, "target not known",                                                                                         \
     "`--target` takes names such as cpu (this machine), cpu:x86-64-v3 or cpu:znver4, separated by commas. The "        \
