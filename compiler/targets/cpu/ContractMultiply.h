@@ -6,9 +6,9 @@
 #ifndef HEDDLE_COMPILER_TARGETS_CPU_CONTRACTMULTIPLY_H
 #define HEDDLE_COMPILER_TARGETS_CPU_CONTRACTMULTIPLY_H
 
-#include <memory>
-
 #include "compiler/targets/cpu/KernelEmitter.h"
+
+#include <memory>
 
 namespace heddle::cpu {
 

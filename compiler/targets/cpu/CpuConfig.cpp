@@ -14,13 +14,15 @@
 // 512-bit multiply-adds per cycle (Zen 5), 4 x 64 asks for 32 bytes per cycle and 8 x 48 for 16; with one per cycle
 // (Zen 4) the two are equal. So 8 x 48 comes first.
 //
-// Products of bytes, u8 x s8 to i32, in multiply-adds per cycle of a core with two units for either:
+// Products of bytes, u8 x s8 to i32, by the instruction that multiplies:
 //
 //   vpdpbusd     4 k of 16 columns at once, as f32 otherwise: the same tiles.
-//   vpmaddubsw   then vpmaddwd and an addition. 4 x 16 = 8 accumulators + 2 + 1, the ones, and what is between: 13
-//   of 16. vpmaddwd     of words, and an addition. 6 x 16 = 12 + 2 + 1 + 1, all of 16; weights are widened by three
-//   shifts for
-//                two vectors, which six rows share.
+//
+//   vpmaddubsw   then vpmaddwd and an addition. 4 x 16 = 8 accumulators + 2 + 1, the ones, and what is between:
+//                13 of 16 registers.
+//
+//   vpmaddwd     of words, and an addition. 6 x 16 = 12 + 2 + 1 + 1, all of 16; weights are widened by three shifts
+//                for two vectors, which six rows share.
 //
 // row_tile is at most 8: the rows of the left side lie one stride apart, and with a stride that is a multiple of 4 KiB
 // all of them fall into one set of an 8-way L1 cache.
