@@ -120,13 +120,13 @@ Value quantize(NodeContext &node, Value x, unsigned index, Type to) {
                                                 int64_t(0), to);
 }
 
-/// a, its scale and zero point, b, its, scale and zero point of the result.
+/// a, its scale and zero point, b, its scale and zero point, then those of the result.
 template <nn::BinaryKind kind> LogicalResult buildBinary(NodeContext &node) {
   Value result = NodeMath{node}.binary(kind, dequantize(node, 0), dequantize(node, 3));
   return node.setOutputs(quantize(node, result, 6, node.getElementType(0)));
 }
 
-/// x, its scale and zero point, scale and zero point of the result.
+/// x, its scale and zero point, then those of the result.
 template <Value (*formula)(NodeContext &, Value)> LogicalResult buildUnary(NodeContext &node) {
   Value result = formula(node, dequantize(node, 0));
   return node.setOutputs(quantize(node, result, 3, node.getElementType(0)));
