@@ -79,6 +79,20 @@ static std::string formatExcludes(ArrayRef<std::string> nodes) {
   return text;
 }
 
+/// The farthest of |outputs|.
+static std::string describeOutputs(ArrayRef<OutputLoss> outputs) {
+  double cosine = 1, least = 1, error = 0, relative = 0;
+  for (const OutputLoss &output : outputs) {
+    cosine = std::min(cosine, output.cosine);
+    least = std::min(least, output.leastCosine);
+    error = std::max(error, output.largestError);
+    relative = std::max(relative, output.relativeError);
+  }
+  return llvm::formatv("cosine {0:f5} (least {1:f5}), largest error {2:e2}, {3} of the largest value", cosine, least,
+                       error, percent(relative))
+      .str();
+}
+
 void heddle::summarizeQuantization(const CompileReport &report, llvm::raw_ostream &os) {
   const QuantizationReport &quantization = report.quantization;
   if (quantization.scheme.empty())
@@ -90,15 +104,10 @@ void heddle::summarizeQuantization(const CompileReport &report, llvm::raw_ostrea
   }
   const QuantizationLoss &loss = *quantization.loss;
   os << "; weights were " << formatMegabytes(loss.floatWeightBytes) << "\n";
-  double cosine = 1, least = 1, error = 0;
-  for (const OutputLoss &output : loss.outputs) {
-    cosine = std::min(cosine, output.cosine);
-    least = std::min(least, output.leastCosine);
-    error = std::max(error, output.largestError);
-  }
-  os << llvm::formatv("loss     cosine {0:f5} (least {1:f5}), largest error {2:e2}, {3} of the largest value\n", cosine,
-                      least, error, percent(loss.getRelativeError()));
+  os << "loss     " << describeOutputs(loss.outputs) << "\n";
   os << "         on " << loss.inputs << (loss.channelRanges.empty() ? "" : ", activations smoothed by them") << "\n";
+  if (!loss.plainScales.empty())
+    os << "pairs    safe for AVX2; without: " << describeOutputs(loss.plainScales) << "\n";
   for (const PlaceLoss *place : loss.getWorst(1))
     os << llvm::formatv("worst    {0:f1} dB in {1}{2}\n", place->sqnr, place->nodes.empty() ? "" : place->nodes.front(),
                         place->outlier < 0 ? "" : ": " + describeOutlier(*place));
@@ -126,13 +135,9 @@ static void writePlaceLoss(llvm::json::OStream &json, const PlaceLoss &place) {
   });
 }
 
-static void writeLoss(llvm::json::OStream &json, const QuantizationLoss &loss) {
-  json.attribute("inputs", loss.inputs);
-  json.attribute("smoothed", !loss.channelRanges.empty());
-  json.attribute("float_weight_bytes", loss.floatWeightBytes);
-  json.attribute("relative_error", loss.getRelativeError());
-  json.attributeArray("outputs", [&] {
-    for (const OutputLoss &output : loss.outputs)
+static void writeOutputs(llvm::json::OStream &json, StringRef key, ArrayRef<OutputLoss> outputs) {
+  json.attributeArray(key, [&] {
+    for (const OutputLoss &output : outputs)
       json.object([&] {
         json.attribute("name", output.name);
         json.attribute("cosine", output.cosine);
@@ -141,6 +146,16 @@ static void writeLoss(llvm::json::OStream &json, const QuantizationLoss &loss) {
         json.attribute("relative_error", output.relativeError);
       });
   });
+}
+
+static void writeLoss(llvm::json::OStream &json, const QuantizationLoss &loss) {
+  json.attribute("inputs", loss.inputs);
+  json.attribute("smoothed", !loss.channelRanges.empty());
+  json.attribute("float_weight_bytes", loss.floatWeightBytes);
+  json.attribute("relative_error", loss.getRelativeError());
+  writeOutputs(json, "outputs", loss.outputs);
+  if (!loss.plainScales.empty())
+    writeOutputs(json, "outputs_without_pair_safe", loss.plainScales);
   json.attributeArray("worst", [&] {
     for (const PlaceLoss *place : loss.getWorst(kWorstPlaces))
       writePlaceLoss(json, *place);

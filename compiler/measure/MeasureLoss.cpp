@@ -40,6 +40,7 @@ public:
 private:
   LogicalResult compile();
   LogicalResult smooth(LossStatistics &statistics);
+  LogicalResult measurePlainScales();
   LogicalResult gatherInputs();
   FailureOr<bool> fetchSample(size_t index);
   LogicalResult measure(ArrayRef<char> selection, size_t maxSamples, LossStatistics &statistics);
@@ -57,6 +58,7 @@ private:
   QuantizationLoss &loss;
   ErrorList &errors;
   std::unique_ptr<RuntimeSession> session;
+  std::optional<bool> isPairSafe; ///< of the program, as the targets need it
   std::vector<TensorPtr> generated;
   CalibrationSample sample;
   BoundSample bound;
@@ -120,7 +122,8 @@ LogicalResult LossMeasurement::compile() {
   if (failed(parseTargets(options.compile.targets, targets, errors)))
     return failure();
   both.quantization.channelRanges = loss.channelRanges;
-  both.quantization.pairSafe = needsPairSafeWeights(options.compile.quantization, targets);
+  isPairSafe = isPairSafe.value_or(needsPairSafeWeights(options.compile.quantization, targets));
+  both.quantization.pairSafe = isPairSafe;
   // In a context of its own, whose mapping of the model's file goes when it has been compiled.
   DialectRegistry registry;
   registerAllDialects(registry);
@@ -216,6 +219,22 @@ LogicalResult LossMeasurement::measure(ArrayRef<char> selection, size_t maxSampl
   if (statistics.getSampleCount() != 0)
     return success();
   return errors.add({ErrorCode::H0111, "there is no sample to calibrate with", "", "give files that hold some"});
+}
+
+/// What the chosen places would cost without pair-safe weights.
+LogicalResult LossMeasurement::measurePlainScales() {
+  std::vector<PlaceLoss> places = std::move(loss.places);
+  std::vector<char> chosen = selection;
+  isPairSafe = false;
+  session.reset();
+  if (failed(compile()))
+    return failure();
+  loss.places = std::move(places);
+  LossStatistics statistics(session->getEntry(), chosen.size());
+  if (failed(measure(chosen, std::numeric_limits<size_t>::max(), statistics)))
+    return failure();
+  loss.plainScales = statistics.getOutputs();
+  return success();
 }
 
 /// Smooths by the ranges that |statistics| have seen, where there are data and they make the outputs better by more
@@ -339,7 +358,7 @@ LogicalResult LossMeasurement::run() {
       return failure();
   }
   describe(statistics);
-  return success();
+  return *isPairSafe ? measurePlainScales() : success();
 }
 
 LogicalResult heddle::measureLoss(const LossOptions &options, MLIRContext &context, QuantizationLoss &loss,

@@ -51,6 +51,7 @@ struct PlaceLoss {
 struct QuantizationLoss {
   std::string inputs; ///< what it was measured on
   std::vector<OutputLoss> outputs;
+  std::vector<OutputLoss> plainScales; ///< what the outputs would be without pair-safe weights; empty where they are
   std::vector<PlaceLoss> places;
   std::vector<std::string> exclude; ///< a node of each place that the search left float: values for --exclude
   /// What smoothing takes, where it makes the outputs better than they are without: options of the compilation.

@@ -173,7 +173,9 @@ class QuantizeTest(case.ArtifactTestCase):
         for text, message in (('{"input_idz": [5]}', "the model has no input 'input_idz'"),
                               ('{"input_ids": [5]}', "input 'attention_mask' is missing"),
                               ("[5, 5000]", "index 5000 is out of range"), ("5", "expects a list of ids or an object"),
-                              ('["a"]', "expects a list of ids"), ('{"input_ids": [5}', "expects a list of ids")):
+                              ('["a"]', "expects a list of ids"), ('{"input_ids": [5}', "expects a list of ids"),
+                              ("[]", "expects a list of ids, got []"), ("[[5, 6], [7]]", "expects a list of ids"),
+                              ('{"input_ids": 5}', "expects a list of ids, got 5")):
             lines.write_text(f"[1, 2]\n{text}\n")
             run = command.heddle("compile", self.model, "-o", self.scratch / "no.heddle", "--quantize", "w8a8",
                                  "--calibrate", lines, expect=2)
@@ -209,6 +211,14 @@ class QuantizeTest(case.ArtifactTestCase):
         self.assertEqual(codes("--target", "cpu:x86-64-v3,cpu:znver4"), 2 * 4)
         self.assertEqual(codes("--target", "cpu:znver4"), 0)
         self.assertEqual(codes("--target", "cpu:x86-64-v3", "--no-pair-safe"), 0)
+
+    def test_what_pair_safe_weights_cost_is_reported(self):
+        _, safe = self.compile_quantized("safe", "--target", "cpu:x86-64-v3")
+        _, unsafe = self.compile_quantized("unsafe", "--target", "cpu:x86-64-v3", "--no-pair-safe")
+        without = safe["quantization"]["loss"]["outputs_without_pair_safe"]
+        self.assertEqual(without, unsafe["quantization"]["loss"]["outputs"])
+        self.assertNotEqual(without, safe["quantization"]["loss"]["outputs"])
+        self.assertNotIn("outputs_without_pair_safe", unsafe["quantization"]["loss"])
 
     def test_sentences_of_a_real_encoder(self):
         model = models.minilm()
