@@ -126,11 +126,20 @@ void Calibration::addIds(const std::string &key, std::string_view text) {
   // One sequence is a batch of one.
   bool isBatch = text.size() > 1 && !trim(text.substr(1)).empty() && trim(text.substr(1)).front() == '[';
   std::string batch = isBatch ? std::string(text) : "[" + std::string(text) + "]";
+  auto refuse = [&] {
+    fail(Exit::Usage, "H0140", "expects a list of ids, got " + std::string(text.substr(0, 60)), "in " + name,
+         "as in [101, 2023, 102]; sequences of one batch are of one length");
+  };
+  if (text.front() != '[')
+    refuse();
   try {
     arrays.emplace_back(key, parseLiteral(batch, HEDDLE_ELEMENT_I64, 0));
   } catch (const CommandError &) {
-    fail(Exit::Usage, "H0140", "expects a list of ids, got " + std::string(text.substr(0, 60)), "in " + name);
+    refuse();
   }
+  // Without ids there is nothing to compare, and the loss would be called none.
+  if (heddle_tensor_element_count(arrays.back().second.get()) == 0)
+    refuse();
 }
 
 void Calibration::parseLine(std::string_view text) {
