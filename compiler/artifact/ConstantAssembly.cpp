@@ -244,7 +244,7 @@ LogicalResult Assembler::multiply(DictionaryAttr step, ConstantAssembly &assembl
                             << ", got " << assembly.getType() << " and " << vector->getType();
   std::vector<float> values(channels);
   std::memcpy(values.data(), part.bytes.data(), part.bytes.size());
-  assembly.stages.push_back({ElementStage::Kind::multiply, {*axis, channels, kAll, std::move(values)}});
+  assembly.stages.push_back({ElementStage::Kind::Multiply, {*axis, channels, kAll, std::move(values)}});
   return success();
 }
 
@@ -264,7 +264,7 @@ LogicalResult Assembler::quantize(DictionaryAttr step, ConstantAssembly &assembl
   int limit = width == 8 ? 127 : 7;
   ChannelFactors scales = computeScales(assembly, *axis, blockSize, limit, pairSafe);
   if (step.getAs<StringAttr>("kind") == "quantize") {
-    assembly.stages.push_back({ElementStage::Kind::quantize, std::move(scales), limit, pairSafe});
+    assembly.stages.push_back({ElementStage::Kind::Quantize, std::move(scales), limit, pairSafe});
     assembly.elementType = IntegerType::get(op.getContext(), width);
     return success();
   }
@@ -301,7 +301,7 @@ LogicalResult Assembler::flip(DictionaryAttr step, ConstantAssembly &assembly) {
   if (assembly.parts.front().dims.size() != 2 || (width != 4 && width != 8))
     return op.emitOpError() << "expects a matrix of i8 or i4 to flip, got " << assembly.getType();
   // The highest bit, which the bits above it repeat where a code has 4.
-  ElementStage stage = {ElementStage::Kind::flip};
+  ElementStage stage = {ElementStage::Kind::Flip};
   stage.bits = width == 4 ? 0xf8 : 0x80;
   assembly.stages.push_back(stage);
   return success();
@@ -311,7 +311,7 @@ LogicalResult Assembler::widen(DictionaryAttr step, ConstantAssembly &assembly) 
   auto isUnsigned = step.getAs<BoolAttr>("is_unsigned");
   if (assembly.parts.front().dims.size() != 2 || !assembly.elementType.isSignlessInteger(4))
     return op.emitOpError() << "expects a matrix of i4 to widen, got " << assembly.getType();
-  ElementStage stage = {ElementStage::Kind::mask};
+  ElementStage stage = {ElementStage::Kind::Mask};
   stage.bits = isUnsigned && isUnsigned.getValue() ? 0x0f : 0xff;
   assembly.stages.push_back(stage);
   assembly.elementType = IntegerType::get(op.getContext(), 8);
@@ -333,7 +333,7 @@ LogicalResult Assembler::pack(DictionaryAttr step, ConstantAssembly &assembly) {
   if (auto element = step.getAs<TypeAttr>("pairs_of")) {
     if (!element.getValue().isBF16() || !assembly.elementType.isF32())
       return op.emitOpError() << "expects pairs of bf16 from f32, got " << step << " of " << assembly.elementType;
-    assembly.stages.push_back({ElementStage::Kind::roundToBf16});
+    assembly.stages.push_back({ElementStage::Kind::RoundToBf16});
     assembly.elementType = element.getValue();
     assembly.panels->group = 2;
   }

@@ -39,15 +39,15 @@ struct ChannelFactors {
 
 /// What becomes of each element of a matrix when it is read.
 struct ElementStage {
-  enum class Kind { multiply, quantize, flip, mask, roundToBf16 };
+  enum class Kind { Multiply, Quantize, Flip, Mask, RoundToBf16 };
   Kind kind;
-  /// multiply and quantize: what it is multiplied with, or the scale of its code.
+  /// Multiply and Quantize: what it is multiplied with, or the scale of its code.
   ChannelFactors factors = {};
-  /// quantize: codes from -limit to limit, ...
+  /// Quantize: codes from -limit to limit, ...
   int limit = 0;
   /// ... those of neighbours 2j and 2j + 1 along the other axis tuned to each other.
   bool pairSafe = false;
-  /// flip and mask: the bits of a byte that change, or that stay. Codes of 4 bits are read as signed bytes.
+  /// Flip and Mask: the bits of a byte that change, or that stay. Codes of 4 bits are read as signed bytes.
   uint8_t bits = 0;
 };
 

@@ -176,22 +176,22 @@ MatrixBlock MatrixReader::read(MatrixRange range) {
   auto *first = reinterpret_cast<uint8_t *>(elements.data());
   for (const ElementStage &stage : matrix.stages) {
     switch (stage.kind) {
-    case Kind::multiply:
+    case Kind::Multiply:
       multiply(stage, whole);
       break;
-    case Kind::quantize:
+    case Kind::Quantize:
       quantize(stage, whole);
       first = reinterpret_cast<uint8_t *>(codes.data());
       break;
-    case Kind::flip:
+    case Kind::Flip:
       for (int64_t i = 0; i < whole.rows * whole.columns; ++i)
         first[i] ^= stage.bits;
       break;
-    case Kind::mask:
+    case Kind::Mask:
       for (int64_t i = 0; i < whole.rows * whole.columns; ++i)
         first[i] &= stage.bits;
       break;
-    case Kind::roundToBf16:
+    case Kind::RoundToBf16:
       roundToBf16(whole);
       break;
     }
