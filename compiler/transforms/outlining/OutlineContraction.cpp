@@ -168,10 +168,10 @@ TensorView heddle::storeContraction(Outliner &outliner, const Contraction &c, Op
   KernelBuilder builder(outliner.getContext(), outliner.getSymbols(), shapes);
   KernelScope scope{builder, {}};
   std::optional<PackedRhs> packed = packRhs(outliner, c);
-  Type f32 = getAccumulatorType(c);
-  unsigned region = builder.addRegion(f32, addFactors(outliner, builder, c, packed), {});
+  Type sum = getAccumulatorType(c);
+  unsigned region = builder.addRegion(sum, addFactors(outliner, builder, c, packed), {});
   builder.yield(region, builder.getLeading(region, 0));
-  return outliner.storeTemporary(scope, op, {f32, ShapeDims(dims), c.resultIndex}, c.bounds, countFlops(shapes, c),
+  return outliner.storeTemporary(scope, op, {sum, ShapeDims(dims), c.resultIndex}, c.bounds, countFlops(shapes, c),
                                  getFactory(c, packed));
 }
 
