@@ -15,23 +15,24 @@ using namespace heddle::nn;
 /// Patterns of more alternatives than this ("{a,b}{c,d}...") are a mistake.
 static constexpr size_t kMaxAlternatives = 1024;
 
-FailureOr<NodePatterns> NodePatterns::parse(ArrayRef<std::string> texts,
-                                            llvm::function_ref<InFlightDiagnostic()> emitError) {
-  NodePatterns patterns;
+NodePatterns::NodePatterns(ArrayRef<std::string> texts) {
   for (const std::string &text : texts) {
-    llvm::Expected<llvm::GlobPattern> glob = llvm::GlobPattern::create(text, kMaxAlternatives);
-    if (!glob)
-      return emitError() << "'" << text << "' is no pattern for node names: " << llvm::toString(glob.takeError());
-    patterns.entries.push_back({text, std::move(*glob)});
+    Entry &entry = entries.emplace_back();
+    entry.text = text;
+    llvm::Expected<llvm::GlobPattern> glob = llvm::GlobPattern::create(entry.text, kMaxAlternatives);
+    if (glob)
+      entry.glob = std::move(*glob);
+    else
+      entry.fault = llvm::toString(glob.takeError());
   }
-  return patterns;
 }
 
 bool NodePatterns::matches(ArrayRef<StringRef> names) {
   bool any = false;
   // Every pattern is asked, so that none is called useless because another matched first.
   for (Entry &entry : entries)
-    if (llvm::any_of(names, [&](StringRef name) { return name == entry.text || entry.glob.match(name); })) {
+    if (llvm::any_of(names,
+                     [&](StringRef name) { return name == entry.text || (entry.glob && entry.glob->match(name)); })) {
       entry.hasMatched = true;
       any = true;
     }
@@ -65,7 +66,10 @@ LogicalResult NodePatterns::checkAllMatched(ArrayRef<StringRef> candidates,
       continue;
     allMatched = false;
     InFlightDiagnostic diagnostic = emitError();
-    diagnostic << "the pattern '" << entry.text << "' matches no product or table that could be quantised";
+    if (entry.glob)
+      diagnostic << "the pattern '" << entry.text << "' matches no product or table that could be quantised";
+    else
+      diagnostic << "'" << entry.text << "' is no pattern for node names: " << entry.fault;
     SmallVector<StringRef> nearest = findNearest(entry.text, candidates);
     if (!nearest.empty())
       diagnostic.attachNote() << "the nearest names are " << llvm::join(nearest, ", ");

@@ -8,8 +8,9 @@
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/Support/GlobPattern.h"
 
+#include <deque>
+#include <optional>
 #include <string>
-#include <vector>
 
 namespace heddle::nn {
 
@@ -17,25 +18,28 @@ namespace heddle::nn {
 /// as in a shell.
 class NodePatterns {
 public:
-  /// Fails with a diagnostic where one of |texts| is no pattern.
-  static mlir::FailureOr<NodePatterns> parse(llvm::ArrayRef<std::string> texts,
-                                             llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
+  /// A text that is no pattern only stands for itself.
+  explicit NodePatterns(llvm::ArrayRef<std::string> texts);
+  NodePatterns(const NodePatterns &) = delete;
+  NodePatterns &operator=(const NodePatterns &) = delete;
 
   /// Whether a pattern matches one of |names|. A name is also matched as it is, so that one with brackets can be given
-  /// without escapes.
+  /// without escapes, as what `--max-loss` found is.
   bool matches(llvm::ArrayRef<llvm::StringRef> names);
 
-  /// Fails with a diagnostic for each pattern that never matched: it names those of |candidates| that are nearest.
+  /// Fails with a diagnostic for each pattern that never matched: it says why where it is none, and names those of
+  /// |candidates| that are nearest.
   mlir::LogicalResult checkAllMatched(llvm::ArrayRef<llvm::StringRef> candidates,
                                       llvm::function_ref<mlir::InFlightDiagnostic()> emitError) const;
 
 private:
   struct Entry {
     std::string text;
-    llvm::GlobPattern glob;
+    std::optional<llvm::GlobPattern> glob; ///< refers to |text|, which therefore mustn't move
+    std::string fault;                     ///< why there is no glob
     bool hasMatched = false;
   };
-  std::vector<Entry> entries;
+  std::deque<Entry> entries;
 };
 
 } // namespace heddle::nn

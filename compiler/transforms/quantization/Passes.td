@@ -58,7 +58,7 @@ def QuantizeWeightsPass : Pass<"nn-quantize-weights", "::mlir::ModuleOp"> {
 
     Input invariant: shapes are inferred, projections fused; locations name the model's nodes.
     Output IR: every product by a constant matrix of f32 that isn't excluded is in its quantised form.
-    Fails where a pattern of `exclude` can't be read, or matches none of the places that could be quantised.
+    Fails where a pattern of `exclude` matches none of the places that could be quantised.
   }];
   let options = [
     Option<"scheme", "scheme", "::heddle::nn::QuantizationScheme",

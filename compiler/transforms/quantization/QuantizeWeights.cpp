@@ -34,10 +34,7 @@ private:
 void QuantizeWeightsPass::runOnOperation() {
   ModuleOp module = getOperation();
   auto emitError = [&] { return mlir::emitError(module.getLoc()); };
-  FailureOr<NodePatterns> patterns =
-      NodePatterns::parse(SmallVector<std::string>(exclude.begin(), exclude.end()), emitError);
-  if (failed(patterns))
-    return signalPassFailure();
+  NodePatterns patterns(SmallVector<std::string>(exclude.begin(), exclude.end()));
   SmallVector<std::pair<func::FuncOp, SmallVector<WeightSite>>> functions;
   SmallVector<StringRef> candidates;
   for (auto func : module.getOps<func::FuncOp>()) {
@@ -46,14 +43,14 @@ void QuantizeWeightsPass::runOnOperation() {
       if (!site.reason.empty())
         continue;
       candidates.append(site.nodes);
-      if (patterns->matches(site.nodes))
+      if (patterns.matches(site.nodes))
         site.reason = "excluded";
       else if (site.kind == WeightSiteKind::Table && !tables)
         site.reason = "tables stay float";
     }
     functions.emplace_back(func, std::move(sites));
   }
-  if (failed(patterns->checkAllMatched(candidates, emitError)))
+  if (failed(patterns.checkAllMatched(candidates, emitError)))
     return signalPassFailure();
   for (auto &[func, sites] : functions) {
     quantize(func, sites);
