@@ -81,6 +81,8 @@ static std::string formatExcludes(ArrayRef<std::string> nodes) {
 
 /// The farthest of |outputs|.
 static std::string describeOutputs(ArrayRef<OutputLoss> outputs) {
+  if (outputs.empty())
+    return "not known: no output is of f32";
   double cosine = 1, least = 1, error = 0, relative = 0;
   for (const OutputLoss &output : outputs) {
     cosine = std::min(cosine, output.cosine);

@@ -326,7 +326,9 @@ LogicalResult LossMeasurement::restore(ArrayRef<size_t> order) {
 void LossMeasurement::describe(const LossStatistics &statistics) {
   loss.outputs = statistics.getOutputs();
   if (options.samples)
-    loss.inputs = llvm::formatv("{0} samples of calibration data", statistics.getSampleCount()).str();
+    loss.inputs = llvm::formatv("{0} sample{1} of calibration data", statistics.getSampleCount(),
+                                statistics.getSampleCount() == 1 ? "" : "s")
+                      .str();
   for (auto [i, place] : llvm::enumerate(loss.places)) {
     place.isQuantized = selection[i];
     place.sqnr = statistics.getSqnr(i);
@@ -341,6 +343,10 @@ LogicalResult LossMeasurement::run() {
     return failure();
   constexpr size_t kAll = std::numeric_limits<size_t>::max();
   LossStatistics statistics(session->getEntry(), selection.size());
+  // A bound on nothing would be kept by everything.
+  if (options.maxLoss && statistics.getOutputs().empty())
+    return errors.add({ErrorCode::H0111, "the model has no output of f32 that could be bounded", "in --max-loss",
+                       "leave it out; the report says how noisy each node is, --exclude keeps nodes float"});
   if (failed(measure(selection, kAll, statistics)) || failed(smooth(statistics)))
     return failure();
   if (exceedsBound(statistics)) {

@@ -191,6 +191,19 @@ class QuantizeTest(case.ArtifactTestCase):
         self.assertIn("error[H0601]: nothing can be quantised within a loss of 1.0e-12", run.stderr)
         self.assertFalse((self.scratch / "no.heddle").exists())
 
+    def test_outputs_of_integers_have_no_loss(self):
+        model, weight = self.scratch / "ids.onnx", np.random.default_rng(1).standard_normal((64, 32), dtype=np.float32)
+        nodes = [onnx.helper.make_node("MatMul", ["x", "w"], ["y"]), onnx.helper.make_node("ArgMax", ["y"], ["ids"])]
+        graph = onnx.helper.make_graph(
+            nodes, "ids", [onnx.helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, ["rows", 64])],
+            [onnx.helper.make_tensor_value_info("ids", onnx.TensorProto.INT64, None)],
+            [onnx.numpy_helper.from_array(weight, "w")])
+        onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8), model)
+        options = ("compile", model, "-o", self.scratch / "ids.heddle", "--quantize", "w8a8")
+        self.assertIn("loss     not known: no output is of f32", command.heddle(*options).stderr)
+        run = command.heddle(*options, "--max-loss", "0.1", expect=2)
+        self.assertIn("the model has no output of f32 that could be bounded", run.stderr)
+
     def test_same_bytes_and_figures_every_time(self):
         again, report = self.compile_quantized("again", "--threads", "1")
         self.assertEqual(self.coded.read_bytes(), again.read_bytes())
