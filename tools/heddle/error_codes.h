@@ -52,8 +52,8 @@
     "Example: heddle compile model.onnx lacks -o model.heddle.")                                                       \
   X(H0140, "calibration data not understood",                                                                          \
     "heddle compile --calibrate takes .npz files, each with the arrays of one run under the inputs' names, folders "   \
-    "of them, and .jsonl files, each line of which is a list of ids, a list of such lists, or an object with a list "  \
-    "for each input. The message names the file and the line.\n\n"                                                     \
+    "of them, and .jsonl files. Of these each line is a list of ids, a list of such lists of one length, or an "       \
+    "object with a list for each input. The message names the file and the line.\n\n"                                  \
     "Example: a line [101, 2023, 102] is one sequence; masks and token types are made for it.")                        \
   X(H0320, "missing input",                                                                                            \
     "A run needs a value for each of the model's inputs but the optional ones. Give it with --input, or have it "      \
