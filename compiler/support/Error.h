@@ -30,7 +30,8 @@ enum class ErrorCode {
 /// "H0204".
 llvm::StringRef stringifyErrorCode(ErrorCode code);
 
-/// The process's exit code for an error of this code: 2 usage, 3 model not supported, 4 device, 5 file, 1 a missed bound, 70 bug.
+/// The process's exit code for an error of this code: 2 usage, 3 model not supported, 4 device, 5 file, 1 a missed
+/// bound, 70 bug.
 int exitCodeOf(ErrorCode code);
 
 /// One message. The texts hold no line breaks at their ends; |context| and |help| may be empty, and a line break
