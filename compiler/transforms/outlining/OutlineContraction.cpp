@@ -77,7 +77,7 @@ Value heddle::emitScaledProduct(ScalarEmitter &emitter, nn::GemmOp gemm, Value p
   OpBuilder &builder = emitter.getBuilder();
   // The factors are floats; integers are scaled exactly up to 2^53 and truncated.
   Type scaleType = isa<FloatType>(type) ? type : Type(builder.getF64Type());
-  auto scaled = [&](Value x, APFloat factor) {
+  auto scaled = [&](Value x, const APFloat &factor) {
     if (factor.isExactlyValue(1.0))
       return x;
     x = emitCast(builder, x, type, scaleType);
