@@ -202,7 +202,7 @@ int heddle_compiler_verify(const heddle_verify_options_t *options, char **out_su
   VerifyOptions verifyOptions;
   verifyOptions.artifactPath = options->artifact_path;
   verifyOptions.modelPath = options->model_path;
-  verifyOptions.tolerance = options->tolerance > 0 ? options->tolerance : 1e-5;
+  verifyOptions.tolerance = options->tolerance;
   verifyOptions.threads = resolveThreads(options->thread_count);
   for (size_t i = 0; i < options->input_count; ++i) {
     const heddle_compiler_tensor_t &tensor = options->inputs[i];

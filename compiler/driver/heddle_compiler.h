@@ -80,7 +80,7 @@ typedef struct heddle_verify_options_t {
   const char *model_path;
   const heddle_compiler_tensor_t *inputs; ///< empty: generated ones, which the summary names
   size_t input_count;
-  double tolerance; ///< bound of max|a-b| / max|b| per output; 0: 1e-5
+  double tolerance; ///< bound of max|a-b| / max|b| per tensor; negative: what the arithmetic allows (Verify.h)
   unsigned thread_count;
 } heddle_verify_options_t;
 

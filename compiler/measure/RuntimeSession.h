@@ -31,8 +31,10 @@ public:
   /// Maps the artifact at |path|, which may be deleted afterwards. Call it once.
   mlir::LogicalResult load(llvm::StringRef path, unsigned threads, ErrorList &errors);
 
+  /// What the artifact says of itself; lives as long as the session.
+  const heddle_program_info_t &getInfo() const { return *heddle_program_info(program); }
   /// The general entry point.
-  const heddle_entry_info_t &getEntry() const { return heddle_program_info(program)->entries[0]; }
+  const heddle_entry_info_t &getEntry() const { return getInfo().entries[0]; }
   /// Whether a run may leave input |index| of it out.
   bool hasDefault(size_t index) const { return heddle_program_default_input(program, nullptr, index) != nullptr; }
   heddle_session_t *get() const { return session; }

@@ -6,6 +6,7 @@
 
 #include "compiler/measure/GenerateInputs.h"
 #include "compiler/measure/RuntimeSession.h"
+#include "compiler/measure/TensorDifference.h"
 #include "compiler/pipelines/CompileModel.h"
 #include "compiler/reference/Evaluator.h"
 #include "dialects/nn/NnDialect.h"
@@ -26,67 +27,6 @@ using namespace heddle;
 using reference::HostTensor;
 
 //===----------------------------------------------------------------------===//
-// Differences
-//===----------------------------------------------------------------------===//
-
-namespace {
-/// How far a result is from the reference.
-struct Difference {
-  double relative = 0; ///< max|a-b| / max|b|
-  bool comparable = true;
-};
-} // namespace
-
-/// |expected| with its dimensions in the order in which the kernel stored them.
-static std::vector<double> permuted(const HostTensor &expected, const heddle_result_info_t &info) {
-  size_t rank = info.rank;
-  SmallVector<int64_t> strides(rank, 1);
-  for (size_t i = rank; i-- > 1;)
-    strides[i - 1] = strides[i] * expected.getDim(i);
-  std::vector<double> values;
-  values.reserve(expected.getNumElements());
-  SmallVector<int64_t> index(rank, 0);
-  for (int64_t n = 0; n < expected.getNumElements(); ++n) {
-    int64_t offset = 0;
-    for (size_t i = 0; i < rank; ++i)
-      offset += index[i] * strides[info.permutation[i]];
-    values.push_back(expected.isFloat() ? expected.getFloats()[offset]
-                                        : static_cast<double>(expected.getInts()[offset]));
-    for (size_t i = rank; i-- > 0;) {
-      if (++index[i] < info.dims[i])
-        break;
-      index[i] = 0;
-    }
-  }
-  return values;
-}
-
-/// Equal non-finite values agree; anything else beside a non-finite one is an infinite difference.
-///
-/// |scale| is the least magnitude that a difference is measured against: a sum whose terms cancel can't be closer to
-/// the exact one than its terms were.
-static Difference compare(const HostTensor &actual, ArrayRef<double> expected, double scale = 0) {
-  if (actual.getNumElements() != static_cast<int64_t>(expected.size()))
-    return {INFINITY, false};
-  double largest = scale, difference = 0;
-  for (int64_t i = 0; i < actual.getNumElements(); ++i) {
-    double a = actual.isFloat() ? actual.getFloats()[i] : static_cast<double>(actual.getInts()[i]), b = expected[i];
-    // In the type's own range: the reference computes in f64, where f32 overflows.
-    float narrow = static_cast<float>(b);
-    if (std::isnan(a) && std::isnan(b))
-      continue;
-    if (!std::isfinite(a) || !std::isfinite(b)) {
-      if (a != b && a != narrow)
-        return {INFINITY, true};
-      continue;
-    }
-    largest = std::max(largest, std::abs(b));
-    difference = std::max(difference, std::abs(a - b));
-  }
-  return {largest > 0 ? difference / largest : difference, true};
-}
-
-//===----------------------------------------------------------------------===//
 // The run
 //===----------------------------------------------------------------------===//
 
@@ -101,19 +41,28 @@ public:
   std::string takeSummary() { return os.str(); }
 
 private:
-  LogicalResult importModel();
+  LogicalResult prepareModel();
+  LogicalResult quantizeModel();
+  void chooseManner();
   LogicalResult gatherInputs();
   LogicalResult evaluateReference();
+  LogicalResult compareInStep();
   LogicalResult runArtifact();
+  LogicalResult evaluate(reference::Observer observer, SmallVector<HostTensor> *results);
   void observe(const heddle_dispatch_info_t &dispatch);
   void compareOutput(size_t i);
-  void line(StringRef what, Difference difference, StringRef detail);
+  void line(bool agrees, TensorDifference difference, StringRef what, StringRef detail);
 
   const VerifyOptions &options;
   MLIRContext &context;
   ErrorList &errors;
-  OwningOpRef<ModuleOp> module;
+  CompiledModel model;
   func::FuncOp function;
+  /// Activations are codes somewhere: the reference then goes on from what the artifact stored.
+  bool goesInStep = false;
+  /// The weights were smoothed by data that the artifact doesn't hold: its model can't be made again.
+  bool isSmoothed = false;
+  double tolerance = 0;
   RuntimeSession session;
   std::vector<HostTensor> inputs;
   /// A tensor of the model, and the least magnitude to measure its differences against.
@@ -122,6 +71,12 @@ private:
     double scale;
   };
   llvm::StringMap<Expected> reference;
+  /// What the artifact stored, and the kernel.
+  struct Stored {
+    HostTensor tensor;
+    std::string kernel;
+  };
+  llvm::StringMap<Stored> stored;
   SmallVector<HostTensor> referenceOutputs;
   std::vector<TensorPtr> outputs;
   std::string text;
@@ -132,12 +87,63 @@ private:
 };
 } // namespace
 
-LogicalResult Verifier::importModel() {
-  module = heddle::importModel(options.modelPath, context, errors);
-  if (!module)
+/// The option |key| that the artifact was compiled with; empty where it has its default.
+static StringRef findOption(const heddle_program_info_t &info, StringRef key) {
+  for (size_t i = 0; i < info.option_count; ++i)
+    if (key == info.options[i].key)
+      return info.options[i].value;
+  return "";
+}
+
+/// Whether rounding to codes happens between the model's inputs and outputs: what is a bit off may become a step off.
+static bool quantizesActivations(ModuleOp module) {
+  return module
+      ->walk([](Operation *op) {
+        bool rounds = isa<nn::QuantizeLinearOp, nn::DynamicQuantizeLinearOp, nn::QuantizeRowsOp>(op);
+        return rounds ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+LogicalResult Verifier::prepareModel() {
+  const heddle_program_info_t &info = session.getInfo();
+  isSmoothed = !findOption(info, "calibrate").empty();
+  bool quantizes = !findOption(info, "quantize").empty() && !isSmoothed;
+  model.module = quantizes ? nullptr : importModel(options.modelPath, context, errors);
+  if (quantizes ? failed(quantizeModel()) : !model.module)
     return failure();
-  function = module->lookupSymbol<func::FuncOp>("main");
+  function = model.module->lookupSymbol<func::FuncOp>("main");
+  chooseManner();
   return success();
+}
+
+/// The model as --quantize made it of the file, up to where kernels begin.
+LogicalResult Verifier::quantizeModel() {
+  const heddle_program_info_t &info = session.getInfo();
+  CompileOptions compile;
+  compile.modelPath = options.modelPath;
+  compile.stopAfter = Phase::Quantization;
+  compile.threads = options.threads;
+  compile.targets.clear();
+  for (size_t i = 0; i < info.target_count; ++i)
+    compile.targets.push_back(info.targets[i].name);
+  QuantizationOptions &quantization = compile.quantization;
+  quantization.scheme = findOption(info, "quantize").str();
+  if (StringRef embedding = findOption(info, "embedding"); !embedding.empty())
+    quantization.embedding = embedding.str();
+  quantization.allowsPairSafe = findOption(info, "no-pair-safe").empty();
+  SmallVector<StringRef> patterns;
+  findOption(info, "exclude").split(patterns, ' ', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
+  quantization.exclude.assign(patterns.begin(), patterns.end());
+  return compileModel(compile, context, model, errors);
+}
+
+/// A product of two factors of bf16 is off by up to 2^-8, 4e-3, of itself; sums average that, and layers add it up. In
+/// step each kernel is compared alone, for equal inputs; 1e-4 is what sums of codes and scales in f32 come to.
+void Verifier::chooseManner() {
+  goesInStep = quantizesActivations(*model.module);
+  bool isBf16 = findOption(session.getInfo(), "precision") == "bf16";
+  tolerance = options.tolerance >= 0 ? options.tolerance : isSmoothed ? 0.1 : isBf16 ? 1e-2 : goesInStep ? 1e-4 : 1e-5;
 }
 
 static StringRef inputName(func::FuncOp function, unsigned i) {
@@ -195,31 +201,79 @@ static bool cancels(Operation *op) {
   return isa<nn::ReduceOp>(op);
 }
 
-LogicalResult Verifier::evaluateReference() {
-  llvm::DenseMap<Value, double> magnitudes;
-  auto observer = [&](Value value, const HostTensor &tensor) {
-    auto result = cast<OpResult>(value);
-    magnitudes[value] = magnitude(tensor);
-    double scale = 0;
-    if (cancels(result.getOwner()) && isa<FloatType>(tensor.getElementType()))
-      for (Value operand : result.getOwner()->getOperands())
-        scale = std::max(scale, magnitudes.lookup(operand));
-    auto names = result.getOwner()->getAttrOfType<ArrayAttr>("nn.outputs");
-    if (names && result.getResultNumber() < names.size())
-      if (auto name = dyn_cast<StringAttr>(names[result.getResultNumber()]); name && !name.empty())
-        reference[name.getValue()] = {tensor, scale};
-  };
-  auto results = reference::Evaluator(function).run(inputs, observer);
-  if (!results)
+/// The name in the model file of |value|; empty for one without.
+static StringRef getTensorName(OpResult value) {
+  auto names = value.getOwner()->getAttrOfType<ArrayAttr>("nn.outputs");
+  auto name = names && value.getResultNumber() < names.size() ? dyn_cast<StringAttr>(names[value.getResultNumber()])
+                                                              : StringAttr();
+  return name ? name.getValue() : "";
+}
+
+/// Runs the reference, which gives |observer| each value and the least magnitude to measure its differences against.
+LogicalResult Verifier::evaluate(reference::Observer observer, SmallVector<HostTensor> *results) {
+  auto values = reference::Evaluator(function).run(inputs, std::move(observer));
+  if (!values)
     return errors.add({ErrorCode::H0111,
-                       "the reference evaluator refuses the inputs: " + llvm::toString(results.takeError()),
+                       "the reference evaluator refuses the inputs: " + llvm::toString(values.takeError()),
                        "in " + options.modelPath, ""});
-  referenceOutputs = std::move(*results);
+  if (results)
+    *results = std::move(*values);
   return success();
 }
 
-void Verifier::line(StringRef what, Difference difference, StringRef detail) {
-  bool agrees = difference.comparable && difference.relative <= options.tolerance;
+namespace {
+/// The least magnitude that differences of each value are measured against: of a sum whose terms may cancel, its
+/// terms'.
+class Scales {
+public:
+  double add(OpResult value, const HostTensor &tensor) {
+    magnitudes[value] = magnitude(tensor);
+    double scale = 0;
+    if (cancels(value.getOwner()) && isa<FloatType>(tensor.getElementType()))
+      for (Value operand : value.getOwner()->getOperands())
+        scale = std::max(scale, magnitudes.lookup(operand));
+    return scale;
+  }
+
+private:
+  llvm::DenseMap<Value, double> magnitudes;
+};
+} // namespace
+
+LogicalResult Verifier::evaluateReference() {
+  Scales scales;
+  auto observer = [&](Value value, HostTensor &tensor) {
+    auto result = cast<OpResult>(value);
+    double scale = scales.add(result, tensor);
+    if (StringRef name = getTensorName(result); !name.empty() && !goesInStep && !isSmoothed)
+      reference[name] = {tensor, scale};
+  };
+  return evaluate(observer, &referenceOutputs);
+}
+
+/// Compares each stored tensor with what the reference makes of the tensors that the artifact stored before it, so that
+/// every kernel stands for itself. A code that rounds the other way is one step off; where it happened inside a kernel,
+/// a few of its results show it.
+LogicalResult Verifier::compareInStep() {
+  constexpr double kMostStrays = 0.01;
+  Scales scales;
+  auto observer = [&](Value value, HostTensor &tensor) {
+    auto result = cast<OpResult>(value);
+    double scale = scales.add(result, tensor);
+    auto it = stored.find(getTensorName(result));
+    if (it == stored.end() || it->second.tensor.getType() != tensor.getType())
+      return;
+    ++comparedCount;
+    TensorDifference difference = compareTensors(it->second.tensor, tensor, scale, tolerance);
+    bool agrees =
+        isa<FloatType>(tensor.getElementType()) ? difference.strayShare <= kMostStrays : difference.largestStep <= 1;
+    line(agrees, difference, it->first(), it->second.kernel);
+    tensor = it->second.tensor;
+  };
+  return evaluate(observer, nullptr);
+}
+
+void Verifier::line(bool agrees, TensorDifference difference, StringRef what, StringRef detail) {
   worst = std::max(worst, difference.relative);
   os << llvm::formatv("{0}  {1,9:e1}  {2}  {3}\n", agrees ? "ok    " : "DIFFER", difference.relative, what, detail);
   if (!agrees && firstDifference.empty())
@@ -230,39 +284,40 @@ void Verifier::observe(const heddle_dispatch_info_t &dispatch) {
   ++kernelCount;
   for (size_t i = 0; i < dispatch.result_count; ++i) {
     const heddle_result_info_t &info = dispatch.results[i];
-    auto it = reference.find(info.name);
-    if (it == reference.end() || it->second.tensor.getRank() != static_cast<int64_t>(info.rank))
+    std::optional<HostTensor> actual;
+    if (*info.name != 0)
+      actual = readResult(info, &context);
+    if (!actual)
       continue;
-    int64_t count = 1;
-    for (size_t d = 0; d < info.rank; ++d)
-      count *= info.dims[d];
-    Type type = toType(&context, info.type);
-    auto actual = HostTensor::fromBytes(
-        type, {count}, ArrayRef(static_cast<const char *>(info.data), HostTensor::getByteSize(type, count)));
-    if (!actual) {
-      llvm::consumeError(actual.takeError());
+    if (goesInStep) {
+      stored[info.name] = {std::move(*actual), dispatch.kernel};
       continue;
     }
+    auto it = reference.find(info.name);
+    if (it == reference.end() || it->second.tensor.getDims() != actual->getDims())
+      continue;
     ++comparedCount;
-    line(info.name, compare(*actual, permuted(it->second.tensor, info), it->second.scale), dispatch.kernel);
+    TensorDifference difference = compareTensors(*actual, it->second.tensor, it->second.scale, tolerance);
+    line(difference.relative <= tolerance, difference, info.name, dispatch.kernel);
   }
 }
 
 void Verifier::compareOutput(size_t i) {
+  // One code that rounds the other way moves all that follows: in step the outputs agree by their direction.
+  constexpr double kLeastCosine = 0.9999;
   const heddle_tensor_t *tensor = outputs[i].get();
   Type type = toType(&context, heddle_tensor_type(tensor));
-  int64_t count = heddle_tensor_element_count(tensor);
+  ArrayRef<int64_t> dims(heddle_tensor_dims(tensor), heddle_tensor_rank(tensor));
   auto actual = HostTensor::fromBytes(
-      type, {count},
-      ArrayRef(static_cast<const char *>(heddle_tensor_data(tensor)), heddle_tensor_byte_length(tensor)));
+      type, dims, ArrayRef(static_cast<const char *>(heddle_tensor_data(tensor)), heddle_tensor_byte_length(tensor)));
   const HostTensor &expected = referenceOutputs[i];
-  std::vector<double> values;
-  expected.visit([&](auto elements) { values.assign(elements.begin(), elements.end()); });
-  bool sameShape = ArrayRef(heddle_tensor_dims(tensor), heddle_tensor_rank(tensor)) == expected.getDims();
-  Difference difference = actual && sameShape ? compare(*actual, values) : Difference{INFINITY, false};
+  TensorDifference difference{INFINITY, 0, 1, INFINITY, false};
   if (!actual)
     llvm::consumeError(actual.takeError());
-  line(session.getEntry().outputs[i].name, difference, "output");
+  else if (dims == expected.getDims())
+    difference = compareTensors(*actual, expected, 0, tolerance);
+  bool agrees = goesInStep ? difference.cosine >= kLeastCosine : difference.relative <= tolerance;
+  line(agrees, difference, session.getEntry().outputs[i].name, "output");
 }
 
 LogicalResult Verifier::runArtifact() {
@@ -286,16 +341,18 @@ LogicalResult Verifier::runArtifact() {
 }
 
 LogicalResult Verifier::run() {
-  if (failed(importModel()) || failed(session.load(options.artifactPath, options.threads, errors)) ||
+  if (failed(session.load(options.artifactPath, options.threads, errors)) || failed(prepareModel()) ||
       failed(gatherInputs()) || failed(evaluateReference()))
     return failure();
   os << "        max|a-b|/max|b|\n";
-  if (failed(runArtifact()))
+  if (failed(runArtifact()) || (goesInStep && failed(compareInStep())))
     return failure();
   for (size_t i = 0; i < outputs.size(); ++i)
     compareOutput(i);
-  os << llvm::formatv("{0} of {1} kernels compared, {2} outputs; largest difference {3:e1}, bound {4:e1}\n",
-                      comparedCount, kernelCount, outputs.size(), worst, options.tolerance);
+  os << llvm::formatv("{0} tensors of {1} kernels compared{2}, {3} outputs; largest difference {4:e1}, bound {5:e1}\n",
+                      comparedCount, kernelCount, goesInStep ? " in step" : "", outputs.size(), worst, tolerance);
+  if (isSmoothed)
+    os << "outputs are compared with the float model's: the artifact doesn't hold the data that smoothed its weights\n";
   if (firstDifference.empty())
     return success();
   os << "first that differs: " << firstDifference << "\n";

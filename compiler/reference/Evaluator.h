@@ -17,8 +17,9 @@
 
 namespace heddle::reference {
 
-/// Gets each op result as soon as it is known, but for constants. The tensor may be kept; it is cheap to copy.
-using Observer = std::function<void(mlir::Value value, const HostTensor &tensor)>;
+/// Gets each op result as soon as it is known, but for constants. The tensor may be kept; it is cheap to copy. It may
+/// also be replaced by another of its type: later ops then read that one.
+using Observer = std::function<void(mlir::Value value, HostTensor &tensor)>;
 
 /// The results of |op|, an op of nn or attn, for |operands|, which have the types of op's operands. The error begins
 /// with the node's name. Results are checked against the op's result types.

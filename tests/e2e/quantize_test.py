@@ -233,6 +233,22 @@ class QuantizeTest(case.ArtifactTestCase):
         self.assertNotEqual(without, safe["quantization"]["loss"]["outputs"])
         self.assertNotIn("outputs_without_pair_safe", unsafe["quantization"]["loss"])
 
+    def test_verify_compares_each_kernel_with_the_quantised_model(self):
+        # Codes are equal, so that what is left is the rounding of f32.
+        self.assertRegex(command.heddle("verify", self.coded, self.model, "--tolerance", "1e-5").stdout, "in step")
+        for options in (["--embedding", "f32"], ["--exclude", "1.*"], ["--target", "cpu:x86-64-v3"]):
+            artifact, _ = self.compile_quantized("verified", "--no-measure", *options)
+            command.heddle("verify", artifact, self.model)
+
+    def test_verify_finds_a_changed_weight_of_a_quantised_model(self):
+        changed = onnx.load(self.model)
+        weight = next(value for value in changed.graph.initializer if list(value.dims) == [128, 320])
+        array = onnx.numpy_helper.to_array(weight) * np.float32(1.01)
+        weight.CopyFrom(onnx.numpy_helper.from_array(array, weight.name))
+        onnx.save(changed, self.scratch / "changed.onnx")
+        result = command.heddle("verify", self.coded, self.scratch / "changed.onnx", expect=1)
+        self.assertIn("DIFFER", result.stdout)
+
     def test_sentences_of_a_real_encoder(self):
         model = models.minilm()
         plain = command.compile_model(model, self.scratch / "minilm.heddle")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Models that people have published: a ViT with a convolutional decoder, a Q/DQ tagger, an encoder and a decoder with
-dynamic quantisation. Their attention is raised, or the report says why not, and their numbers are onnxruntime's."""
+"""Models that people have published: a ViT with a convolutional decoder, a tagger and a turn detector of Q/DQ, an
+encoder and a decoder with dynamic quantisation. Their attention is raised, or the report says why not, and their
+numbers are onnxruntime's."""
 
 import json
 import unittest
@@ -58,6 +59,7 @@ class RealModelsTest(case.ArtifactTestCase):
         tokens, mask = ids(np.random.default_rng(1), 2, 17)
         model, artifact, attentions = self.compile("flan-t5-small-int8", "encoder.onnx")
         self.assertEqual([entry["raised"] for entry in attentions], [True] * 8)
+        self.verify(model, artifact)
         (actual, states), = self.outputs(model, artifact, {"input_ids": tokens, "attention_mask": mask})
         self.assertGreaterEqual(cosine(actual, states), COSINE)
 
@@ -68,10 +70,23 @@ class RealModelsTest(case.ArtifactTestCase):
             # Scores without a scale make the softmax sharp: one moved rounding is seen by all that follows.
             self.assertGreaterEqual(cosine(actual, expected), DECODER_COSINE)
 
+    def verify(self, model, artifact):
+        """Each kernel against the reference, on the codes that came before it."""
+        self.assertIn("in step", command.heddle("verify", artifact, model).stdout)
+
+    def test_turn_detector_of_quantised_tensors(self):
+        model, artifact, attentions = self.compile("smart-turn", "smart-turn-v3.2-cpu.onnx")
+        self.assertEqual([entry["raised"] for entry in attentions], [True] * 4)
+        self.verify(model, artifact)
+        features = np.random.default_rng(3).standard_normal((3, 80, 800), dtype=np.float32)
+        for actual, expected in self.outputs(model, artifact, {"input_features": features}):
+            self.assertGreaterEqual(cosine(actual, expected), COSINE)
+
     def test_tagger_of_quantised_tensors(self):
         model, artifact, attentions = self.compile("quire-tagger", "tagger.onnx")
         # Scores and probabilities become integers and floats again inside the kernel.
         self.assertEqual([entry["raised"] for entry in attentions], [True] * 6)
+        self.verify(model, artifact)
         tokens, mask = ids(np.random.default_rng(2), 2, 17)
         for actual, expected in self.outputs(model, artifact, {"input_ids": tokens, "attention_mask": mask}):
             self.assertGreaterEqual(cosine(actual, expected), COSINE)

@@ -44,7 +44,7 @@ int heddle_compiler_verify(const heddle_verify_options_t *options, char **out_su
     inputs += std::string(" ") + options->inputs[i].name + " of rank " + std::to_string(options->inputs[i].rank);
   *out_summary = strdup(("compared with" + inputs + "\n").c_str());
   // What a user asks to be exact differs.
-  return options->tolerance < 1e-9 ? 1 : 0;
+  return options->tolerance >= 0 && options->tolerance < 1e-9 ? 1 : 0;
 }
 
 void heddle_compiler_free(char *text) { std::free(text); }
