@@ -289,7 +289,9 @@ ContractOp::Form ContractOp::getForm() {
     return Form::Plain;
   if (lhs.isInteger(8))
     return Form::Integer;
-  return getBlockSize() ? Form::HalfBytesOfWeights : Form::BytesOfWeights;
+  // A group of one says that blocks have a byte for each code.
+  bool hasGroups = cast<RankedTensorType>(getRhs().getType()).getRank() == 4;
+  return getBlockSize() && !hasGroups ? Form::HalfBytesOfWeights : Form::BytesOfWeights;
 }
 
 /// |type| is a static tensor of panels by steps of k by columns, and by |groupSize| neighbours of k unless that is 0.
@@ -303,12 +305,15 @@ static LogicalResult verifyPanels(ContractOp op, Type type, int64_t groupSize, S
 }
 
 static LogicalResult verifyBlocks(ContractOp op) {
+  using Form = ContractOp::Form;
   int64_t size = *op.getBlockSize();
-  if (op.getForm() != ContractOp::Form::HalfBytesOfWeights)
+  if (op.getForm() != Form::HalfBytesOfWeights && op.getForm() != Form::BytesOfWeights)
     return op.emitOpError() << "expects block_size with a packed rhs of i8 and an lhs of floats only, got "
                             << op.getRhs().getType() << " and " << op.getLhs().getType();
-  if (size < 2 || size % 2 != 0)
+  if (op.getForm() == Form::HalfBytesOfWeights && (size < 2 || size % 2 != 0))
     return op.emitOpError() << "expects block_size to be even and at least 2, got " << size;
+  if (size < 1)
+    return op.emitOpError() << "expects block_size to be at least 1, got " << size;
   if (op.getInputs().size() < 3 || !getElementTypeOrSelf(op.getInputs()[2].getType()).isF32())
     return op.emitOpError() << "expects the scales of blocks, of f32, as third input";
   return verifyPanels(op, op.getInputs()[2].getType(), 0, "scales", "of static shape panels x blocks x columns");
@@ -333,6 +338,10 @@ static LogicalResult verifyForm(ContractOp op) {
     return verifyPanels(op, rhs, 4, "a packed rhs of i8", "to have the shape panels x k / 4 x columns x 4");
   case Form::HalfBytesOfWeights:
     return verifyPanels(op, rhs, 0, "a packed rhs of half bytes", "of static shape panels x k / 2 x columns");
+  case Form::BytesOfWeights:
+    if (op.getBlockSize())
+      return verifyPanels(op, rhs, 1, "a packed rhs of blocks of bytes", "to have the shape panels x k x columns x 1");
+    [[fallthrough]];
   default:
     return verifyPanels(op, rhs, 0, "a packed rhs", "of static shape panels x k x columns");
   }

@@ -27,7 +27,8 @@ def Kernel_ContractOp : Kernel_Root<"contract"> {
     | f32 | ceil(N/P) x ceil(K/2) x P x 2 x bf16 | f32 of bf16, a pair of k after the other |
     | i8 | ceil(N/P) x ceil(K/4) x P x 4 x i8 | i32 modulo 2^32, lhs unsigned, rhs signed |
     | f32 | ceil(N/P) x K x P x i8 | lhs * float(rhs) in f32, rhs signed |
-    | f32 | ceil(N/P) x ceil(K/2) x P x i8, with `block_size` | below |
+    | f32 | ceil(N/P) x K x P x 1 x i8, with `block_size` | by blocks, below |
+    | f32 | ceil(N/P) x ceil(K/2) x P x i8, with `block_size` | by blocks of half bytes, below |
 
     With bf16 the lhs is rounded to bf16, to nearest even; how a pair's sum is rounded and whether denormal numbers
     count is the target's.
@@ -37,12 +38,12 @@ def Kernel_ContractOp : Kernel_Root<"contract"> {
     column the codes a and b at 2j and 2j + 1 of k are such that  u * a + v * b  fits 16 signed bits for all bytes u, v:
     the codes of equal sign have |a + b| <= 128.
 
-    With `block_size` B, which is even, bytes hold two codes from 0 to 15, that of the even k in the low half, and the
-    third input is the scales, tensor<ceil(N/P) x ceil(K/B) x P x f32> with a constant map as well:
+    With `block_size` B the third input is the scales, tensor<ceil(N/P) x ceil(K/B) x P x f32> with a constant map as
+    well, and captures follow it:
       acc = sum over blocks of B k, in ascending order, of scales[n / P, block, n % P] * sum in block of
-            lhs * float(code - 8)
-
-    Captures then follow the scales.
+            lhs * float(code)
+    A code is a signed byte, which lies in a group of one, or half a byte: then B is even, bytes hold two numbers from 0
+    to 15, that of the even k in the low half, and the code is 8 less.
 
         %y = kernel.contract sizes(%rows) bounds(affine_map<()[s0] -> (s0, 20, 8)>)
             ins(%x, %w : tensor<?x8xf32>, tensor<2x8x16xf32>)

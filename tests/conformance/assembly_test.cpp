@@ -254,8 +254,8 @@ INSTANTIATE_TEST_SUITE_P(
 class HotWeights : public testing::TestWithParam<const char *> {};
 
 TEST_P(HotWeights, AreWidenedInRegisters) {
-  for (bool is_half : {false, true}) {
-    std::string text = is_half ? half_byte_product(768, 768, 32) : weight_product(768, 768);
+  for (const std::string &text :
+       {weight_product(768, 768), half_byte_product(768, 768, 32), block_byte_product(768, 768, 32)}) {
     std::string assembly = compile_to_assembly(text, GetParam());
     size_t loops = 0;
     for (llvm::StringRef loop : find_inner_loops(assembly)) {

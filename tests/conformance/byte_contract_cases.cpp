@@ -35,16 +35,26 @@ bench_case make_reading_case(const std::string &kind, int64_t m, int64_t n, int6
   return result;
 }
 
+enum class weight_form { bytes, half_bytes, blocks_of_bytes };
+
+std::string weight_text(weight_form form, int64_t n, int64_t k) {
+  if (form == weight_form::bytes)
+    return weight_product(n, k);
+  return form == weight_form::half_bytes ? half_byte_product(n, k, /*block=*/32) : block_byte_product(n, k, 32);
+}
+
 /// Floats by narrow weights, which the arithmetic of floats bounds, or few rows by reading.
-bench_case make_weight_case(bool is_half, int64_t m, int64_t n, int64_t k, bool from_memory) {
-  std::string kind = is_half ? "half_byte_weights" : "byte_weights";
+bench_case make_weight_case(weight_form form, int64_t m, int64_t n, int64_t k, bool from_memory) {
+  std::string kind = form == weight_form::bytes        ? "byte_weights"
+                     : form == weight_form::half_bytes ? "half_byte_weights"
+                                                       : "block_byte_weights";
   bench_case result =
       from_memory ? make_reading_case(kind + "_from_memory", m, n, k, "") : make_case(kind, m, n, k, "");
-  result.text = is_half ? half_byte_product(n, k, /*block=*/32) : weight_product(n, k);
+  result.text = weight_text(form, n, k);
   result.targets.clear();
   if (!from_memory)
     result.bound = bench_case::limit::flops;
-  if (is_half)
+  if (form != weight_form::bytes)
     result.read_inputs = {1, 2};
   return result;
 }
@@ -72,11 +82,11 @@ std::vector<bench_case> byte_contract_cases() {
       result.push_back(make_reading_case(kind + "_from_memory", 1, n, k, safety));
   }
   result.push_back(make_case("signed_byte_contract", 128, 768, 768, ", signed_lhs"));
-  for (bool is_half : {false, true}) {
+  for (weight_form form : {weight_form::bytes, weight_form::half_bytes, weight_form::blocks_of_bytes}) {
     for (auto [m, n, k] : {std::tuple(128, 768, 768), {128, 3072, 768}, {128, 768, 3072}, {16, 768, 768}})
-      result.push_back(make_weight_case(is_half, m, n, k, /*from_memory=*/false));
+      result.push_back(make_weight_case(form, m, n, k, /*from_memory=*/false));
     for (auto [m, n, k] : {std::tuple(1, 768, 768), {2, 768, 768}, {4, 768, 768}, {1, 3072, 768}, {1, 4096, 4096}})
-      result.push_back(make_weight_case(is_half, m, n, k, /*from_memory=*/true));
+      result.push_back(make_weight_case(form, m, n, k, /*from_memory=*/true));
   }
   return result;
 }

@@ -111,10 +111,23 @@ TEST(ContractByWeights, WidensHalfBytes) {
     check_kernel(half_byte_product(n, k, block), "product", rows({0, 1, 2, 3, 4, 5, 8, 9, 13, 16, 31, 260}));
 }
 
+TEST(ContractByWeights, WidensBlocksOfBytes) {
+  for (auto [n, k, block] : {std::tuple(48, 64, 32),
+                             {80, 33, 32},
+                             {64, 96, 16},
+                             {1, 3, 1},
+                             {129, 20, 7},
+                             {24, 0, 32},
+                             {32, 1, 32},
+                             {50, 70, 128}})
+    check_kernel(block_byte_product(n, k, block), "product", rows({0, 1, 2, 3, 4, 5, 8, 9, 13, 16, 31, 260}));
+}
+
 TEST(ContractByWeights, GiveTheSameBitsForARowWhateverTheOthers) {
   for (const std::string &target : runnable_targets()) {
     check_rows_alone(target, weight_product(80, 96), 96);
     check_rows_alone(target, half_byte_product(80, 96, 32), 96);
+    check_rows_alone(target, block_byte_product(80, 96, 32), 96);
   }
 }
 

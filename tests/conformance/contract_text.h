@@ -100,15 +100,15 @@ kernel.func @product(%x: tensor<?x{1}xf32> {{kernel.dims = array<i64: 0>}, %w: t
                        n, k, (n + 15) / 16);
 }
 
-/// The same with half bytes and a scale for each block of |block| k in each column.
-inline std::string half_byte_product(int64_t n, int64_t k, int64_t block) {
+/// The same with weights of type |panels| and a scale for each block of |block| k in each column.
+inline std::string block_product(int64_t n, int64_t k, int64_t block, const std::string &panels) {
   return llvm::formatv(R"(
-kernel.func @product(%x: tensor<?x{1}xf32> {{kernel.dims = array<i64: 0>}, %w: tensor<{2}x{3}x16xi8>,
+kernel.func @product(%x: tensor<?x{1}xf32> {{kernel.dims = array<i64: 0>}, %w: {3},
                      %t: tensor<{2}x{4}x16xf32>, %bias: tensor<{0}xf32>, %m: index)
     -> (tensor<?x{0}xf32> {{kernel.dims = array<i64: 0>}) {{
   %y = kernel.contract sizes(%m) bounds(affine_map<()[s0] -> (s0, {0}, {1})>)
-      ins(%x, %w, %t, %bias : tensor<?x{1}xf32>, tensor<{2}x{3}x16xi8>, tensor<{2}x{4}x16xf32>, tensor<{0}xf32>)
-      attributes {{indexing_maps = [affine_map<(m, n, k)[s0] -> (m, k)>, affine_map<(m, n, k)[s0] -> (0, 0, 0)>,
+      ins(%x, %w, %t, %bias : tensor<?x{1}xf32>, {3}, tensor<{2}x{4}x16xf32>, tensor<{0}xf32>)
+      attributes {{indexing_maps = [affine_map<(m, n, k)[s0] -> (m, k)>, affine_map<(m, n, k)[s0] -> (0, 0, 0{6})>,
                                    affine_map<(m, n, k)[s0] -> (0, 0, 0)>, affine_map<(m, n, k)[s0] -> (n)>,
                                    affine_map<(m, n, k)[s0] -> (m, n)>],
                   packed_rhs = {0} : i64, block_size = {5} : i64} epilogue {{
@@ -118,7 +118,16 @@ kernel.func @product(%x: tensor<?x{1}xf32> {{kernel.dims = array<i64: 0>}, %w: t
   } : tensor<?x{0}xf32>
   kernel.return %y : tensor<?x{0}xf32>
 })",
-                       n, k, (n + 15) / 16, (k + 1) / 2, (k + block - 1) / block, block);
+                       n, k, (n + 15) / 16, panels, (k + block - 1) / block, block,
+                       llvm::StringRef(panels).contains("x16x1x") ? ", 0" : "");
+}
+
+inline std::string half_byte_product(int64_t n, int64_t k, int64_t block) {
+  return block_product(n, k, block, llvm::formatv("tensor<{0}x{1}x16xi8>", (n + 15) / 16, (k + 1) / 2));
+}
+
+inline std::string block_byte_product(int64_t n, int64_t k, int64_t block) {
+  return block_product(n, k, block, llvm::formatv("tensor<{0}x{1}x16x1xi8>", (n + 15) / 16, k));
 }
 
 } // namespace heddle::conformance

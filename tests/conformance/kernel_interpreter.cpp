@@ -310,6 +310,7 @@ private:
     using form = kernel::ContractOp::Form;
     scalar left = elements(0, 1)[0];
     const host_tensor &panels = tensor_of(op.getRhs());
+    double scale = op.getBlockSize() ? packed(tensor_of(op.getInputs()[2]), k, n, *op.getBlockSize()).f : 1;
     switch (op.getForm()) {
     case form::Plain:
       return scalar::of(left.f * (op.getPackedRhs() ? packed(panels, k, n, 1) : elements(1, 2)[0]).f);
@@ -319,10 +320,9 @@ private:
       // A signed byte with its highest bit flipped is 128 more.
       return scalar::of_int((op.getSignedLhs() ? left.i + 128 : left.i & 255) * packed(panels, k, n, 4).i);
     case form::BytesOfWeights:
-      return scalar::of(left.f * static_cast<double>(packed(panels, k, n, 1).i));
+      return scalar::of(left.f * scale * static_cast<double>(packed(panels, k, n, 1).i));
     case form::HalfBytesOfWeights: {
       int64_t code = packed(panels, k, n, 2).i >> (k % 2 * 4) & 15;
-      double scale = packed(tensor_of(op.getInputs()[2]), k, n, *op.getBlockSize()).f;
       return scalar::of(left.f * scale * static_cast<double>(code - 8));
     }
     }

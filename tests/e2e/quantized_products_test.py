@@ -302,18 +302,19 @@ class QuantizedProductsTest(case.ArtifactTestCase):
                 actual, expected = self.run_both(graph, [("%y", shape, "f32")], feeds)
                 self.assertLessEqual(evaluate.difference(actual["y"], expected["y"]), BOUND)
 
-    def test_half_bytes_with_scales_of_blocks(self):
-        for rows, depth, columns, block in ((1, 96, 20, 32), (9, 72, 16, 32), (2, 34, 37, 8)):
-            with self.subTest(depth=depth, block=block):
+    def test_codes_with_scales_of_blocks(self):
+        for code, rows, depth, columns, block in (("i4", 1, 96, 20, 32), ("i4", 9, 72, 16, 32), ("i4", 2, 34, 37, 8),
+                                                  ("i8", 1, 96, 20, 32), ("i8", 9, 72, 16, 32), ("i8", 5, 33, 37, 7)):
+            with self.subTest(code=code, depth=depth, block=block):
                 graph = self.graph()
                 x = graph.input("x", ("r", depth), "f32")
                 w = graph.constant(self.random.standard_normal((depth, columns)).astype(np.float32))
                 blocks = -(-depth // block)
-                graph.op(f"nn.quantize_weight {w} {{axis = 1 : i64, block_size = {block} : i64, to = i4}} : "
+                graph.op(f"nn.quantize_weight {w} {{axis = 1 : i64, block_size = {block} : i64, to = {code}}} : "
                          f"(tensor<{depth}x{columns}xf32>) -> "
-                         f"(tensor<{depth}x{columns}xi4>, tensor<{blocks}x{columns}xf32>)", "c", "t")
+                         f"(tensor<{depth}x{columns}x{code}>, tensor<{blocks}x{columns}xf32>)", "c", "t")
                 graph.op(f"nn.dequantize_linear %c, %t {{axis = 0 : i64, block_size = {block} : i64}} : "
-                         f"(tensor<{depth}x{columns}xi4>, tensor<{blocks}x{columns}xf32>) -> "
+                         f"(tensor<{depth}x{columns}x{code}>, tensor<{blocks}x{columns}xf32>) -> "
                          f"tensor<{depth}x{columns}xf32>", "w")
                 graph.op(f"nn.matmul {x}, %w : (tensor<?x{depth}xf32>, tensor<{depth}x{columns}xf32>) -> "
                          f"tensor<?x{columns}xf32>", "y")

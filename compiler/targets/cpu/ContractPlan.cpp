@@ -50,6 +50,7 @@ LogicalResult KernelPlan::planFactors(kernel::ContractOp op) {
     break;
   case Form::BytesOfWeights:
     contract.multiplier = Multiplier::BytesOfWeights;
+    contract.blockSteps = op.getBlockSize().value_or(0);
     break;
   case Form::HalfBytesOfWeights:
     contract.multiplier = Multiplier::HalfBytesOfWeights;

@@ -153,7 +153,8 @@ ConfigEntries selectContract(kernel::ContractOp op, const CpuTarget &target, Bui
   if (op.getBlockSize()) {
     // Bytes and what they become take registers beside the accumulators, those of all blocks as many more.
     tile = isWide ? ContractTile{8, 2} : ContractTile{4, 1};
-    add(config::kVectorBits, isWide ? 512 : 256);
+    if (op.getForm() == kernel::ContractOp::Form::HalfBytesOfWeights)
+      add(config::kVectorBits, isWide ? 512 : 256);
   }
   int64_t rowsPerItem = selectItemRows(op, columns, tile), groupsPerItem = 1;
   // Words are copies, and so are rows that end within four bytes.

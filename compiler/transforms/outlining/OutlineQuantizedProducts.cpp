@@ -198,9 +198,19 @@ PackedRhs heddle::packWeightCodes(Outliner &outliner, const WeightCodes &weight)
     return {outliner.getConstant(recipe), columns};
   }
   ConstantRecipe scales = *weight.blockScales;
-  recipe.packNibbles(kPanel);
   scales.pack(kPanel);
-  return {outliner.getConstant(recipe), columns, false, weight.blockSize, outliner.getConstant(scales)};
+  PackedRhs packed = {{}, columns, false, weight.blockSize, outliner.getConstant(scales)};
+  if (typeOf(weight.codes).getElementTypeBitWidth() == 4) {
+    recipe.packNibbles(kPanel);
+    packed.panels = outliner.getConstant(recipe);
+    return packed;
+  }
+  // Groups of one, so that they aren't taken for half bytes.
+  recipe.pack(kPanel);
+  TensorView bytes = outliner.getConstant(recipe);
+  bytes.baseDims.push_back(outliner.getShapes().constant(1));
+  packed.panels = TensorView::contiguous(bytes.buffer, bytes.elementType, bytes.baseDims);
+  return packed;
 }
 
 Value heddle::emitDequantizedProduct(Outliner &outliner, ScalarEmitter &emitter, const WeightCodes &weight,

@@ -61,10 +61,12 @@ static bool isCodeType(Type type, unsigned width) {
 static std::optional<WeightCodes> matchBlocks(nn::DequantizeLinearOp op, unsigned depthAxis) {
   std::optional<ConstantRecipe> scales = findConstantRecipe(op.getScale());
   Type code = typeOf(op.getInput()).getElementType();
-  // A kernel knows blocks of an even size along K, and codes around 0: unsigned ones get there by their highest bit.
+  bool isHalf = isCodeType(code, 4);
+  if (!scales || op.getAxis() != depthAxis || (!isHalf && !isCodeType(code, 8)))
+    return std::nullopt;
+  // A kernel knows codes around 0, where unsigned ones get by their highest bit, and blocks of whole bytes.
   std::optional<int64_t> zero = op.getZeroPoint() ? getUniformInt(op.getZeroPoint()) : 0;
-  if (!scales || !isCodeType(code, 4) || zero != (code.isUnsignedInteger() ? 8 : 0) || op.getAxis() != depthAxis ||
-      op.getBlockSize() % 2 != 0)
+  if (zero != (!code.isUnsignedInteger() ? 0 : isHalf ? 8 : 128) || (isHalf && op.getBlockSize() % 2 != 0))
     return std::nullopt;
   if (depthAxis == 1)
     scales->transpose({1, 0});

@@ -383,6 +383,34 @@ kernel.func @odd_blocks(%x: tensor<4x6xf32>, %w: tensor<1x3x16xi8>, %s: tensor<1
 
 // -----
 
+kernel.func @blocks_of_grouped_bytes(%x: tensor<4x6xf32>, %w: tensor<1x2x16x4xi8>, %s: tensor<1x2x16xf32>) -> tensor<4x16xf32> {
+  // expected-error @+1 {{expects a packed rhs of blocks of bytes to have the shape panels x k x columns x 1, got 'tensor<1x2x16x4xi8>'}}
+  %y = kernel.contract bounds(affine_map<() -> (4, 16, 6)>)
+      ins(%x, %w, %s : tensor<4x6xf32>, tensor<1x2x16x4xi8>, tensor<1x2x16xf32>)
+      attributes {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (0, 0, 0, 0)>, affine_map<(m, n, k) -> (0, 0, 0)>,
+                                   affine_map<(m, n, k) -> (m, n)>], packed_rhs = 16 : i64, block_size = 3 : i64} epilogue {
+  ^bb0(%acc: f32):
+    kernel.yield %acc : f32
+  } : tensor<4x16xf32>
+  kernel.return %y : tensor<4x16xf32>
+}
+
+// -----
+
+kernel.func @empty_blocks(%x: tensor<4x6xf32>, %w: tensor<1x6x16x1xi8>, %s: tensor<1x2x16xf32>) -> tensor<4x16xf32> {
+  // expected-error @+1 {{expects block_size to be at least 1, got 0}}
+  %y = kernel.contract bounds(affine_map<() -> (4, 16, 6)>)
+      ins(%x, %w, %s : tensor<4x6xf32>, tensor<1x6x16x1xi8>, tensor<1x2x16xf32>)
+      attributes {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (0, 0, 0, 0)>, affine_map<(m, n, k) -> (0, 0, 0)>,
+                                   affine_map<(m, n, k) -> (m, n)>], packed_rhs = 16 : i64, block_size = 0 : i64} epilogue {
+  ^bb0(%acc: f32):
+    kernel.yield %acc : f32
+  } : tensor<4x16xf32>
+  kernel.return %y : tensor<4x16xf32>
+}
+
+// -----
+
 kernel.func @blocks_without_scales(%x: tensor<4x6xf32>, %w: tensor<1x3x16xi8>) -> tensor<4x16xf32> {
   // expected-error @+1 {{expects the scales of blocks, of f32, as third input}}
   %y = kernel.contract bounds(affine_map<() -> (4, 16, 6)>)

@@ -176,6 +176,21 @@ kernel.func @contract_by_half_bytes(%x: tensor<4x10xf32>, %w: tensor<2x5x16xi8>,
   kernel.return %y : tensor<4x20xf32>
 }
 
+// CHECK-LABEL: kernel.func @contract_by_blocks_of_bytes(
+kernel.func @contract_by_blocks_of_bytes(%x: tensor<4x10xf32>, %w: tensor<2x10x16x1xi8>, %s: tensor<2x4x16xf32>)
+    -> tensor<4x20xf32> {
+  // CHECK: kernel.contract {{.*}}block_size = 3 : i64
+  %y = kernel.contract bounds(affine_map<() -> (4, 20, 10)>)
+      ins(%x, %w, %s : tensor<4x10xf32>, tensor<2x10x16x1xi8>, tensor<2x4x16xf32>)
+      attributes {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (0, 0, 0, 0)>,
+                                   affine_map<(m, n, k) -> (0, 0, 0)>, affine_map<(m, n, k) -> (m, n)>],
+                  packed_rhs = 20 : i64, block_size = 3 : i64} epilogue {
+  ^bb0(%acc: f32):
+    kernel.yield %acc : f32
+  } : tensor<4x20xf32>
+  kernel.return %y : tensor<4x20xf32>
+}
+
 // CHECK-LABEL: kernel.func @attention(
 kernel.func @attention(%q: tensor<2x6x3x8xf32>, %k: tensor<2x5x1x8xf32>, %v: tensor<2x5x1x4xf32>)
     -> tensor<2x6x3x4xf32> {

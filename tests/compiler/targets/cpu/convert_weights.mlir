@@ -6,6 +6,7 @@
 
 #x = affine_map<(m, n, k)[s0] -> (m, k)>
 #packed = affine_map<(m, n, k)[s0] -> (0, 0, 0)>
+#groups = affine_map<(m, n, k)[s0] -> (0, 0, 0, 0)>
 #y = affine_map<(m, n, k)[s0] -> (m, n)>
 
 // CHECK-DAG: #[[NONE:.*]] = affine_map<()[s0] -> (0)>
@@ -53,6 +54,30 @@ kernel.func @half_bytes(%x: tensor<?x64xf32> {kernel.dims = array<i64: 0>}, %w: 
   %r = kernel.contract sizes(%m) bounds(affine_map<()[s0] -> (s0, 16, 64)>)
       ins(%x, %w, %s : tensor<?x64xf32>, tensor<1x32x16xi8>, tensor<1x4x16xf32>)
       attributes {indexing_maps = [#x, #packed, #packed, #y], packed_rhs = 16 : i64, block_size = 16 : i64} epilogue {
+  ^bb0(%acc: f32):
+    kernel.yield %acc : f32
+  } : tensor<?x16xf32>
+  kernel.return %r : tensor<?x16xf32>
+}
+
+// CHECK-LABEL: func.func @blocks_of_bytes
+// CHECK-SAME: cpu.scratch = #[[NONE]]
+// CHECK-DAG: %[[BLOCK:.*]] = arith.constant 3 : index
+// CHECK-DAG: %[[STEPS:.*]] = arith.constant 64 : index
+// CHECK: scf.for %{{.*}} = %{{.*}} to %[[STEPS]] step %[[BLOCK]]
+// CHECK: %[[SUMS:.*]] = scf.for
+// CHECK: %[[CODES:.*]] = vector.load %{{.*}} : memref<?xi8>, vector<16xi8>
+// CHECK: %[[WORDS:.*]] = arith.extsi %[[CODES]] : vector<16xi8> to vector<16xi32>
+// CHECK: %[[NUMBERS:.*]] = arith.sitofp %[[WORDS]] : vector<16xi32> to vector<16xf32>
+// CHECK: math.fma %{{.*}}, %[[NUMBERS]], %{{.*}} : vector<16xf32>
+// CHECK: %[[SCALES:.*]] = vector.load %{{.*}} : memref<?xf32>, vector<16xf32>
+// CHECK: math.fma %[[SCALES]], %[[SUMS]], %{{.*}} : vector<16xf32>
+kernel.func @blocks_of_bytes(%x: tensor<?x64xf32> {kernel.dims = array<i64: 0>}, %w: tensor<1x64x16x1xi8>,
+                             %s: tensor<1x22x16xf32>, %m: index)
+    -> (tensor<?x16xf32> {kernel.dims = array<i64: 0>}) {
+  %r = kernel.contract sizes(%m) bounds(affine_map<()[s0] -> (s0, 16, 64)>)
+      ins(%x, %w, %s : tensor<?x64xf32>, tensor<1x64x16x1xi8>, tensor<1x22x16xf32>)
+      attributes {indexing_maps = [#x, #groups, #packed, #y], packed_rhs = 16 : i64, block_size = 3 : i64} epilogue {
   ^bb0(%acc: f32):
     kernel.yield %acc : f32
   } : tensor<?x16xf32>

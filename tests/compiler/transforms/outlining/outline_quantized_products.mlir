@@ -201,6 +201,25 @@ func.func @main(%x: tensor<?x8xf32> {nn.name = "x", nn.dims = ["s", 8]})
 
 // -----
 
+// Bytes of the model by blocks, N x K, around 128; blocks may be of any size.
+// CHECK-DAG: rt.constant @{{.*}} {recipe = [{kind = "flip"}, {kind = "transpose", permutation = array<i64: 1, 0>}, {kind = "pack", panel = 16 : i64}]{{.*}}} : tensor<2x8x16xi8>
+// CHECK-DAG: rt.constant @{{.*}} {recipe = [{kind = "transpose", permutation = array<i64: 1, 0>}, {kind = "pack", panel = 16 : i64}]{{.*}}} : tensor<2x3x16xf32>
+// CHECK: rt.dispatch @f32_contract
+// CHECK-NOT: rt.dispatch
+// CHECK: kernel.contract {{.*}} ins({{.*}} : tensor<?x8xf32>, tensor<2x8x16x1xi8>, tensor<2x3x16xf32>) attributes {block_size = 3 : i64
+func.func @main(%x: tensor<?x8xf32> {nn.name = "x", nn.dims = ["s", 8]})
+    -> (tensor<?x20xf32> {nn.name = "y", nn.dims = ["s", 20]}) {
+  %c = nn.constant dense<3> : tensor<20x8xui8>
+  %s = nn.constant dense<1.5> : tensor<20x3xf32>
+  %z = nn.constant dense<128> : tensor<20x3xui8>
+  %d = nn.dequantize_linear %c, %s, %z {axis = 1 : i64, block_size = 3 : i64} : (tensor<20x8xui8>, tensor<20x3xf32>, tensor<20x3xui8>) -> tensor<20x8xf32>
+  %t = nn.transpose %d perm [1, 0] : (tensor<20x8xf32>) -> tensor<8x20xf32>
+  %y = nn.matmul %x, %t : (tensor<?x8xf32>, tensor<8x20xf32>) -> tensor<?x20xf32>
+  return %y : tensor<?x20xf32>
+}
+
+// -----
+
 // With zero points of blocks the weight is dequantised, from codes that take a byte each in the artifact.
 // CHECK-DAG: rt.constant @{{.*}} {recipe = [{is_unsigned = true, kind = "widen"}], source = dense<3> : tensor<20x8xui4>{{.*}}} : tensor<20x8xi8>
 // CHECK: rt.dispatch @f32_map
