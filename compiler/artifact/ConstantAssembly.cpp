@@ -175,12 +175,24 @@ LogicalResult Assembler::transpose(DictionaryAttr step, ConstantAssembly &assemb
 
 LogicalResult Assembler::slice(DictionaryAttr step, ConstantAssembly &assembly) {
   auto axis = step.getAs<IntegerAttr>("axis"), begin = step.getAs<IntegerAttr>("begin"),
-       size = step.getAs<IntegerAttr>("size");
+       size = step.getAs<IntegerAttr>("size"), every = step.getAs<IntegerAttr>("every");
   SmallVector<int64_t> dims = assembly.getDims();
+  int64_t distance = every ? every.getInt() : 1;
   if (!axis || !begin || !size || axis.getInt() < 0 || axis.getInt() >= static_cast<int64_t>(dims.size()) ||
-      begin.getInt() < 0 || size.getInt() < 0 || begin.getInt() > dims[axis.getInt()] - size.getInt())
+      begin.getInt() < 0 || size.getInt() < 0 || begin.getInt() > dims[axis.getInt()] || distance < 1 ||
+      (distance > 1 && distance > dims[axis.getInt()]) ||
+      size.getInt() > int64_t(llvm::divideCeil(dims[axis.getInt()] - begin.getInt(), distance)))
     return op.emitOpError() << "expects a slice inside the tensor, got " << step;
   int64_t dim = axis.getInt(), skip = begin.getInt(), left = size.getInt();
+  if (distance != 1) {
+    if (assembly.parts.size() != 1)
+      return op.emitOpError() << "expects one source to take every so many of, got " << step;
+    ConstantPart &part = assembly.parts.front();
+    part.first += skip * part.strides[dim];
+    part.dims[dim] = left;
+    part.strides[dim] *= distance;
+    return success();
+  }
   for (ConstantPart &part : assembly.parts) {
     int64_t offset = std::min(skip, part.dims[dim]), extent = std::min(left, part.dims[dim] - offset);
     part.first += offset * part.strides[dim];

@@ -26,6 +26,8 @@ def Rt_ConstantOp : Rt_Op<"constant", [Symbol]> {
 
       {kind = "transpose", permutation = array<i64: 1, 0>}    dimensions permuted
       {kind = "slice", axis = 1, begin = 32, size = 64}       a range of one dimension
+      {kind = "slice", axis = 1, begin = 2, size = 64, every = 9}
+                                                              of one source each ninth index of one dimension
       {kind = "concat", axis = 1, source = ..., source_type = ..., recipe = [...]}
                                                               one more source, with its own recipe, behind what is there
 

@@ -143,7 +143,7 @@ def draw_gemm(seed):
 def draw_conv(op):
     def make(seed):
         draw = Draw(op, seed, draw_domain(op))
-        group, channels, features = draw.among((1, 3, 4), (2, 4, 6), (4, 4, 4))
+        group, channels, features = draw.among((1, 3, 4), (1, 20, 17), (2, 4, 6), (4, 4, 4))
         kernel = draw.among((3,), (3, 2), (1, 1))
         code = np.dtype(np.int8 if draw.code == np.int8 else draw.among(np.uint8, np.int8))
         codes = draw.codes(2, channels, *([9] * len(kernel)))
@@ -303,7 +303,7 @@ class QuantizedOperatorsTest(case.ArtifactTestCase):
 
     def test_convolutions(self):
         for op in ("ConvInteger", "QLinearConv"):
-            self.hold(draw_conv(op))
+            self.hold(draw_conv(op), 2 * COUNT)
 
     def test_sums_and_products_of_elements(self):
         for op in ("QLinearAdd", "QLinearMul"):

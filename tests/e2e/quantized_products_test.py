@@ -302,6 +302,67 @@ class QuantizedProductsTest(case.ArtifactTestCase):
                 actual, expected = self.run_both(graph, [("%y", shape, "f32")], feeds)
                 self.assertLessEqual(evaluate.difference(actual["y"], expected["y"]), BOUND)
 
+    def draw_convolution(self, graph):
+        """A convolution in i32 of codes less zero points: its output and what is fed."""
+        random, feeds, shapes = self.random, {}, {}
+
+        def centre(name, codes, zero, by_feature):
+            """CODES of NAME in i32 less ZERO."""
+            element, shape = ELEMENTS[codes.dtype], shapes[name]
+            wide = graph.op(f"nn.cast {name} {{to = i32}} : ({tensor(shape, element)}) -> {tensor(shape, 'i32')}")
+            if zero == "none":
+                return wide
+            extents = (codes.shape[0], *[1] * (codes.ndim - 1)) if by_feature and zero == "columns" else ()
+            values = self.codes(extents, codes.dtype)
+            if zero == "middle":
+                values = np.array(128 if codes.dtype == np.uint8 else 0, codes.dtype)
+            if zero == "input":
+                value = graph.input("z", (), element)
+                feeds["z"] = values
+            else:
+                value = graph.constant(values)
+            number = graph.op(f"nn.cast {value} {{to = i32}} : ({tensor(extents, element)}) -> "
+                              f"{tensor(extents, 'i32')}")
+            return graph.op(f"nn.binary sub {wide}, {number} : ({tensor(shape, 'i32')}, {tensor(extents, 'i32')}) -> "
+                            f"{tensor(shape, 'i32')}")
+
+        rank, group = random.choice([1, 2, 2, 3]), random.choice([1, 1, 1, 2])
+        channels, features = (int(group * random.choice(counts)) for counts in ([1, 3, 16, 17, 24, 32], [1, 5, 16, 20]))
+        kernel, strides = random.choice([1, 2, 3], rank), random.choice([1, 1, 2], rank)
+        dilations, pads = random.choice([1, 2], rank), random.choice([0, 1, 2], 2 * rank)
+        if random.random() < 0.25:
+            kernel[:], strides[:], pads[:] = 1, 1, 0
+        extents = [int(extent) for extent in random.integers(7, 10, rank)]
+        x = self.codes((2, channels, *extents), random.choice([np.uint8, np.int8]))
+        w = self.codes((features, channels // group, *kernel), random.choice([np.uint8, np.int8]))
+        shapes[graph.input("x", ("b", *x.shape[1:]), ELEMENTS[x.dtype])] = ("b", *x.shape[1:])
+        feeds["x"] = x
+        weight = graph.constant(w)
+        shapes[weight] = w.shape
+        result = ("b", features, *[
+            int((extents[i] + pads[i] + pads[rank + i] - (kernel[i] - 1) * dilations[i] - 1) // strides[i] + 1)
+            for i in range(rank)])
+        left = centre("%x", x, random.choice(["none", "constant", "input"]), False)
+        right = centre(weight, w, random.choice(["none", "middle", "constant", "columns"]), True)
+        operands, types = [left, right], [tensor(shapes["%x"], "i32"), tensor(w.shape, "i32")]
+        if random.random() < 0.5:
+            operands.append(graph.constant(random.integers(-2**31, 2**31, features).astype(np.int32)))
+            types.append(tensor((features,), "i32"))
+        lists = ", ".join(f"{name} = array<i64: {', '.join(map(str, values))}>" for name, values in
+                          (("dilations", dilations), ("pads", pads), ("strides", strides)))
+        graph.op(f"nn.conv {', '.join(operands)} {{{lists}, group = {group} : i64}} : ({', '.join(types)}) -> "
+                 f"{tensor(result, 'i32')}", "y")
+        return [("%y", result, "i32")], feeds
+
+    def test_convolutions_of_codes_are_exact(self):
+        for seed in range(24):
+            self.random = np.random.default_rng(seed)
+            graph = self.graph()
+            outputs, feeds = self.draw_convolution(graph)
+            with self.subTest(seed=seed, graph=graph.lines):
+                actual, expected = self.run_both(graph, outputs, feeds)
+                np.testing.assert_array_equal(actual["y"], expected["y"])
+
     def test_codes_with_scales_of_blocks(self):
         for code, rows, depth, columns, block in (("i4", 1, 96, 20, 32), ("i4", 9, 72, 16, 32), ("i4", 2, 34, 37, 8),
                                                   ("i8", 1, 96, 20, 32), ("i8", 9, 72, 16, 32), ("i8", 5, 33, 37, 7)):

@@ -34,6 +34,41 @@ static Attribute makeScalesStep(MLIRContext *context, StringRef kind, WeightScal
   return makeStep(context, kind, entries);
 }
 
+bool ConstantRecipe::flatten() {
+  if (type.getRank() == 2)
+    return true;
+  if (type.getRank() < 2 || !steps.empty())
+    return false;
+  int64_t first = type.getDimSize(0);
+  SmallVector<int64_t> matrix = {first, type.getNumElements() / std::max<int64_t>(first, 1)};
+  sourceType = sourceType.clone(matrix);
+  if (auto dense = dyn_cast<DenseElementsAttr>(source))
+    source = dense.reshape(sourceType);
+  type = type.clone(matrix);
+  return true;
+}
+
+void ConstantRecipe::deinterleave(int64_t count) {
+  Builder b(type.getContext());
+  auto takeEvery = [&](int64_t begin) {
+    return makeStep(type.getContext(), "slice",
+                    {{"axis", b.getI64IntegerAttr(1)},
+                     {"begin", b.getI64IntegerAttr(begin)},
+                     {"size", b.getI64IntegerAttr(type.getDimSize(1) / count)},
+                     {"every", b.getI64IntegerAttr(count)}});
+  };
+  if (count == 1)
+    return;
+  steps.push_back(takeEvery(0));
+  for (int64_t i = 1; i < count; ++i)
+    steps.push_back(makeStep(type.getContext(), "concat",
+                             {{"axis", b.getI64IntegerAttr(1)},
+                              {"source", source},
+                              {"source_type", TypeAttr::get(sourceType)},
+                              {"recipe", b.getArrayAttr(takeEvery(i))}}));
+  axis = 1;
+}
+
 void ConstantRecipe::transpose(ArrayRef<int64_t> permutation) {
   Builder b(type.getContext());
   steps.push_back(makeStep(type.getContext(), "transpose", {{"permutation", b.getDenseI64ArrayAttr(permutation)}}));

@@ -39,6 +39,11 @@ struct ConstantRecipe {
   bool isComputed = false;
 
   void transpose(llvm::ArrayRef<int64_t> permutation);
+  /// The dimensions behind the first become one: a convolution's weight as a matrix. False, and nothing done, behind
+  /// steps.
+  bool flatten();
+  /// The columns of a matrix without steps, of which those at c |count| + i become those at i (columns / |count|) + c.
+  void deinterleave(int64_t count);
 
   /// A matrix of f32 times the elements of |vector|, a vector of f32 without steps, one for each index along |axis|.
   void multiply(int64_t axis, const ConstantRecipe &vector);

@@ -4,7 +4,7 @@
 // kernel.contract, a group being one of its batches; where it hasn't (depthwise), or for types that it doesn't
 // multiply, the sum of products is a kernel.reduce over the input itself.
 
-#include "compiler/transforms/outlining/Contraction.h"
+#include "compiler/transforms/outlining/IntegerProduct.h"
 #include "compiler/transforms/outlining/Reduction.h"
 #include "compiler/transforms/outlining/ScalarOps.h"
 
@@ -34,14 +34,12 @@ struct ConvShape {
 };
 } // namespace
 
-/// The input's element for |channel|, output |position| and kernel |offset|, zero in the padding.
-static Value emitInput(ScalarEmitter &emitter, nn::ConvOp op, AffineExpr image, AffineExpr channel,
-                       ArrayRef<AffineExpr> position, ArrayRef<AffineExpr> offset) {
-  AffineIndex index{image, channel};
-  for (size_t i = 0; i < position.size(); ++i)
-    index.push_back(position[i] * op.getStrides()[i] + offset[i] * op.getDilations()[i]);
+/// The element of |input|, which |op| convolves, at |index| into it as it is padded; |padding|, or zero, in the
+/// padding.
+static Value emitAt(ScalarEmitter &emitter, nn::ConvOp op, Value input, ArrayRef<AffineExpr> index,
+                    Value padding = nullptr) {
   if (llvm::all_of(op.getPads(), [](int64_t pad) { return pad == 0; }))
-    return emitter.emit(op.getInput(), index);
+    return emitter.emit(input, index);
   OpBuilder &builder = emitter.getBuilder();
   Location loc = UnknownLoc::get(op.getContext());
   SmallVector<Value> places;
@@ -51,7 +49,21 @@ static Value emitInput(ScalarEmitter &emitter, nn::ConvOp op, AffineExpr image, 
       place = builder.create<arith::SubIOp>(loc, place, builder.create<arith::ConstantIndexOp>(loc, pad));
     places.push_back(place);
   }
-  return emitter.emitPadded(op.getInput(), places, emitNumber(builder, elementTypeOf(op.getInput()), 0));
+  return emitter.emitPadded(input, places, padding ? padding : emitNumber(builder, elementTypeOf(input), 0));
+}
+
+/// Where output |position| and kernel |offset| meet the padded input in spatial dimension |i|.
+static AffineExpr inputPlace(nn::ConvOp op, size_t i, ArrayRef<AffineExpr> position, ArrayRef<AffineExpr> offset) {
+  return position[i] * op.getStrides()[i] + offset[i] * op.getDilations()[i];
+}
+
+/// The index into the padded input.
+static AffineIndex inputIndex(nn::ConvOp op, AffineExpr image, AffineExpr channel, ArrayRef<AffineExpr> position,
+                              ArrayRef<AffineExpr> offset) {
+  AffineIndex index{image, channel};
+  for (size_t i = 0; i < position.size(); ++i)
+    index.push_back(inputPlace(op, i, position, offset));
+  return index;
 }
 
 /// The root's value: the sum of products, in |type|, and the bias of |feature|.
@@ -69,20 +81,68 @@ static Value emitBiased(ScalarEmitter &emitter, nn::ConvOp op, Value sum, Type t
 // By patches
 //===----------------------------------------------------------------------===//
 
-/// Patches (batch, output position..., channel, kernel offset...) of all groups, in f32.
-static TensorView storePatches(Outliner &outliner, nn::ConvOp op, const ConvShape &shape) {
+/// Patches (batch, output position..., channel, kernel offset...) of all groups: elements of |input| as |type|.
+static TensorView storePatches(Outliner &outliner, nn::ConvOp op, const ConvShape &shape, Value input, Type type,
+                               llvm::function_ref<Value(ScalarEmitter &)> emitPadding = nullptr) {
   ShapeDims dims{shape.result[0]};
   dims.append(shape.result.begin() + 2, shape.result.end());
   dims.push_back(shape.input[1]);
   dims.append(shape.weight.begin() + 2, shape.weight.end());
   AffineIndex loops = identityIndex(dims.size(), outliner.getContext());
   ArrayRef<AffineExpr> all(loops);
-  Type f32 = Float32Type::get(outliner.getContext());
-  return outliner.storeTemporary(op, f32, dims, [&](ScalarEmitter &emitter) {
-    Value element = emitInput(emitter, op, all[0], all[1 + shape.spatial], all.slice(1, shape.spatial),
-                              all.take_back(shape.spatial));
-    return emitCast(emitter.getBuilder(), element, elementTypeOf(op.getInput()), f32);
+  AffineIndex index =
+      inputIndex(op, all[0], all[1 + shape.spatial], all.slice(1, shape.spatial), all.take_back(shape.spatial));
+  return outliner.storeTemporary(op, type, dims, [&](ScalarEmitter &emitter) {
+    Value element = emitAt(emitter, op, input, index, emitPadding ? emitPadding(emitter) : Value());
+    return isa<FloatType>(type) ? emitCast(emitter.getBuilder(), element, elementTypeOf(input), type) : element;
   });
+}
+
+/// Patches (batch, output position..., kernel offset..., channel) of |input|, out of a copy of it that is padded and
+/// has its channels last: they are then runs of memory.
+static TensorView storePatchesOfChannels(Outliner &outliner, nn::ConvOp op, const ConvShape &shape, Value input,
+                                         llvm::function_ref<Value(ScalarEmitter &)> emitPadding) {
+  ShapeContext &shapes = outliner.getShapes();
+  Type type = kernelElementType(elementTypeOf(input));
+  ShapeDims padded{shape.input[0]}, dims{shape.result[0]};
+  for (size_t i = 0; i < shape.spatial; ++i) {
+    int64_t pads = op.getPads()[i] + op.getPads()[i + shape.spatial];
+    padded.push_back(shapes.add(shape.input[2 + i], shapes.constant(pads)));
+  }
+  padded.push_back(shape.input[1]);
+  AffineIndex source = identityIndex(padded.size(), outliner.getContext());
+  std::rotate(source.begin() + 1, source.end() - 1, source.end());
+  TensorView copy = outliner.storeTemporary(op, type, padded, [&](ScalarEmitter &emitter) {
+    return emitAt(emitter, op, input, source, emitPadding(emitter));
+  });
+
+  dims.append(shape.result.begin() + 2, shape.result.end());
+  dims.append(shape.weight.begin() + 2, shape.weight.end());
+  dims.push_back(shape.input[1]);
+  AffineIndex loops = identityIndex(dims.size(), outliner.getContext()), index{loops.front()};
+  ArrayRef<AffineExpr> position = ArrayRef(loops).slice(1, shape.spatial),
+                       offset = ArrayRef(loops).slice(1 + shape.spatial, shape.spatial);
+  for (size_t i = 0; i < shape.spatial; ++i)
+    index.push_back(inputPlace(op, i, position, offset));
+  index.push_back(loops.back());
+  return outliner.storeTemporary(op, type, dims,
+                                 [&](ScalarEmitter &emitter) { return emitter.emitElement(copy, index); });
+}
+
+/// The patches of |codes|, rows of K as its weight has them.
+static TensorView storeCodePatches(Outliner &outliner, nn::ConvOp op, const ConvShape &shape,
+                                   const CodeConvolution &codes) {
+  Type code = elementTypeOf(codes.codes);
+  auto emitPadding = [&](ScalarEmitter &emitter) -> Value {
+    OpBuilder &builder = emitter.getBuilder();
+    if (!codes.zero)
+      return emitNumber(builder, kernelElementType(code), 0);
+    AffineIndex first(cast<RankedTensorType>(codes.zero.getType()).getRank(), builder.getAffineConstantExpr(0));
+    return emitCast(builder, emitter.emitParameter(codes.zero, first), elementTypeOf(codes.zero), code);
+  };
+  if (codes.weight.numOffsets != 1)
+    return storePatchesOfChannels(outliner, op, shape, codes.codes, emitPadding);
+  return storePatches(outliner, op, shape, codes.codes, kernelElementType(code), emitPadding);
 }
 
 /// The weight in f32, where it is a smaller float.
@@ -94,18 +154,45 @@ static std::optional<TensorView> storeWeight(Outliner &outliner, nn::ConvOp op, 
                                  [&](ScalarEmitter &emitter) { return emitter.emitAsF32(op.getWeight(), loops); });
 }
 
-/// Patches are rows, (channel, kernel offset...) the depth: the input's elements in the order that the weight has them.
-static void contractPatches(Outliner &outliner, nn::ConvOp root, Operation *end, const ConvShape &shape) {
-  MLIRContext *context = outliner.getContext();
-  ShapeContext &shapes = outliner.getShapes();
-  ShapeSymbols &symbols = outliner.getSymbols();
-  Contraction c;
+/// The product of |patches| with the weight, over |loops|, in f32.
+static void multiplyFloats(Outliner &outliner, nn::ConvOp root, Operation *end, const ProductLoops &loops,
+                           const TensorView &patches, const ConvShape &shape, AffineExpr feature) {
+  Contraction c{loops};
+  c.lhs = patches;
   c.rhs = root.getWeight();
   c.storedRhs = storeWeight(outliner, root, shape);
   c.transposeRhs = true;
-  bool isGrouped = shape.groups != 1;
-  c.mayPackRhs = !isGrouped;
+  c.mayPackRhs = shape.groups == 1;
+  Type f32 = Float32Type::get(outliner.getContext());
+  buildContraction(
+      outliner, c, root, end,
+      [&](ScalarEmitter &emitter, Value sum) { return emitBiased(emitter, root, sum, f32, feature); },
+      WhenUnstrided::Compute);
+}
 
+/// The same of codes, in i32.
+static void multiplyCodes(Outliner &outliner, nn::ConvOp root, Operation *end, const ProductLoops &loops,
+                          const TensorView &patches, const CodeConvolution &codes, AffineExpr feature) {
+  IntegerProduct product{outliner, root, codes.codes, codes.zero, codes.weight, patches};
+  product.prepare();
+  static_cast<ProductLoops &>(product.c) = loops;
+  Type i32 = elementTypeOf(root.getOutput());
+  buildContraction(
+      outliner, product.c, root, end,
+      [&](ScalarEmitter &emitter, Value sum) {
+        return emitBiased(emitter, root, product.emit(emitter, sum), i32, feature);
+      },
+      WhenUnstrided::Compute);
+}
+
+/// Patches are rows, (channel, kernel offset...) the depth: the input's elements in the order that the weight has them.
+static void contractPatches(Outliner &outliner, nn::ConvOp root, Operation *end, const ConvShape &shape,
+                            const std::optional<CodeConvolution> &codes) {
+  MLIRContext *context = outliner.getContext();
+  ShapeContext &shapes = outliner.getShapes();
+  ShapeSymbols &symbols = outliner.getSymbols();
+  ProductLoops c;
+  bool isGrouped = shape.groups != 1;
   ShapeDims positions{shape.result[0]};
   positions.append(shape.result.begin() + 2, shape.result.end());
   ShapeDims offsets(ArrayRef(shape.weight).drop_front());
@@ -124,17 +211,17 @@ static void contractPatches(Outliner &outliner, nn::ConvOp root, Operation *end,
   }
   ShapeDims patch(offsets);
   patch[0] = shape.input[1];
-  TensorView patches = storePatches(outliner, root, shape);
-  c.lhs = TensorView::contiguous(patches.buffer, patches.elementType, {c.bounds[m], shapes.product(patch)});
+  TensorView patches = codes ? storeCodePatches(outliner, root, shape, *codes)
+                             : storePatches(outliner, root, shape, root.getInput(), Float32Type::get(context));
+  patches = TensorView::contiguous(patches.buffer, patches.elementType, {c.bounds[m], shapes.product(patch)});
   c.lhsIndex = {getAffineDimExpr(m, context), depth};
   c.rhsIndex.insert(c.rhsIndex.begin(), feature);
   c.resultIndex = {position[0], feature};
   c.resultIndex.append(position.begin() + 1, position.end());
-  Type f32 = Float32Type::get(context);
-  buildContraction(
-      outliner, c, root, end,
-      [&](ScalarEmitter &emitter, Value sum) { return emitBiased(emitter, root, sum, f32, feature); },
-      WhenUnstrided::Compute);
+  if (codes)
+    multiplyCodes(outliner, root, end, c, patches, *codes, feature);
+  else
+    multiplyFloats(outliner, root, end, c, patches, shape, feature);
 }
 
 //===----------------------------------------------------------------------===//
@@ -163,7 +250,9 @@ static void sumProducts(Outliner &outliner, nn::ConvOp root, Operation *end, con
       outliner, {bounds, reduced, resultIndex, {kernel::Combiner::Sum}, {kernelElementType(sumType)}}, root, end,
       [&](ScalarEmitter &emitter) -> SmallVector<Value> {
         OpBuilder &builder = emitter.getBuilder();
-        Value x = emitCast(builder, emitInput(emitter, root, all[0], channel, position, offset), type, sumType);
+        Value x = emitCast(builder,
+                           emitAt(emitter, root, root.getInput(), inputIndex(root, all[0], channel, position, offset)),
+                           type, sumType);
         Value w = emitCast(builder, emitter.emit(root.getWeight(), weightIndex), type, sumType);
         return {emitBinary(builder, nn::BinaryKind::Mul, x, w, sumType, sumType)};
       },
@@ -174,11 +263,14 @@ static void sumProducts(Outliner &outliner, nn::ConvOp root, Operation *end, con
 
 void heddle::outlineConv(Outliner &outliner, nn::ConvOp root, Operation *end) {
   ConvShape shape(outliner, root);
+  std::optional<CodeConvolution> codes = findCodeConvolution(root);
+  if (codes)
+    return contractPatches(outliner, root, end, shape, codes);
   bool isContracted = getSumType(elementTypeOf(root.getInput())).isF32();
   if (shape.groups != 1)
     isContracted &= shape.groupFeatures.getConstant().value_or(0) >= kMinContractedChannels;
   if (isContracted)
-    contractPatches(outliner, root, end, shape);
+    contractPatches(outliner, root, end, shape, std::nullopt);
   else
     sumProducts(outliner, root, end, shape);
 }

@@ -167,7 +167,7 @@ void OutlinePlan::findGroup(Operation *root) {
     if (!isElementwise(op) && llvm::any_of(op->getOperands().drop_front(), isMember))
       return false;
     // The codes are what is stored.
-    if (auto dequantize = dyn_cast<nn::DequantizeLinearOp>(op); dequantize && feedsCodes(dequantize))
+    if (feedsCodes(op))
       return false;
     return llvm::all_of(op->getOperands(), [&](Value operand) {
       return !isMember(operand) || analysis.getDims(operand) == analysis.getDims(op->getResult(0));
@@ -241,8 +241,8 @@ static bool readsMemory(OpOperand &use) {
            !llvm::is_contained(sdpa.getProbabilityCaptures(), use.get()) && use.get() != sdpa.getQOffset();
   if (readsCodes(use))
     return false;
-  if (auto dequantize = dyn_cast<nn::DequantizeLinearOp>(reader); dequantize && use.getOperandNumber() == 0)
-    return feedsCodes(dequantize);
+  if (isa<nn::DequantizeLinearOp, nn::CastOp>(reader) && use.getOperandNumber() == 0)
+    return feedsCodes(reader);
   return isa<func::ReturnOp, nn::MatMulOp, nn::GemmOp, nn::ConvOp, nn::EinsumOp, nn::MatMulIntegerOp>(reader);
 }
 

@@ -3,8 +3,7 @@
 // Products with a constant of codes on the right, as kernel.contract: codes times codes exactly, and floats times
 // codes. The codes multiply without zero points, which the epilogue corrects with sums of rows and columns.
 
-#include "compiler/transforms/outlining/Contraction.h"
-#include "compiler/transforms/outlining/ProductWeights.h"
+#include "compiler/transforms/outlining/IntegerProduct.h"
 #include "compiler/transforms/outlining/ScalarOps.h"
 
 using namespace mlir;
@@ -54,25 +53,6 @@ static Value emitColumnAsF32(Outliner &outliner, ScalarEmitter &emitter, const C
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// A product of codes on its way to kernel.contract. With A and B the bytes that multiply, A unsigned and B signed, and
-/// a, b their zero points:  sum (A - a) (B - b) = sum A B - a sum B - b sum (A - a),  all of it modulo 2^32.
-struct IntegerProduct {
-  Outliner &outliner;
-  Operation *root;
-  /// Codes of the left side and their zero point, which may be null.
-  Value lhs, lhsZero;
-  WeightCodes weight;
-  Contraction c = {};
-
-  /// Fills |c| but for its loops.
-  void prepare();
-  Value emit(ScalarEmitter &emitter, Value product);
-
-private:
-  Value emitLeftZero(ScalarEmitter &emitter);
-  Value emitRightZero(ScalarEmitter &emitter);
-};
-
 /// i32 arithmetic.
 struct Int32 {
   OpBuilder &b;
@@ -107,6 +87,12 @@ Value IntegerProduct::emitRightZero(ScalarEmitter &emitter) {
   return shift == 0 ? value : i32.sub(value, i32.number(shift));
 }
 
+Value IntegerProduct::emitPatchSum(ScalarEmitter &emitter) {
+  auto emitCode = [&](ScalarEmitter &at, ArrayRef<AffineExpr> index) { return at.emitElement(*patches, index); };
+  TensorView sums = outliner.storeSums(root, typeOf(lhs).getElementType(), patches->baseDims, /*axis=*/1, emitCode);
+  return emitter.emitElement(sums, c.lhsIndex.front());
+}
+
 Value IntegerProduct::emit(ScalarEmitter &emitter, Value product) {
   Int32 i32{emitter.getBuilder()};
   Value left = emitLeftZero(emitter), right = emitRightZero(emitter);
@@ -122,7 +108,7 @@ Value IntegerProduct::emit(ScalarEmitter &emitter, Value product) {
   }
   if (right) {
     // Differences to the zero point don't change as bits flip: they are those of the model's own numbers.
-    Value row = emitRowSum(outliner, emitter, c, root, lhs);
+    Value row = patches ? emitPatchSum(emitter) : emitRowSum(outliner, emitter, c, root, lhs);
     if (left)
       row = i32.sub(row, i32.mul(left, emitter.emitSize(c.bounds.back(), i32.type)));
     product = i32.sub(product, i32.mul(right, row));
@@ -148,10 +134,10 @@ void IntegerProduct::prepare() {
   ConstantRecipe recipe = weight.getSignedRecipe();
   int64_t columns = recipe.type.getDimSize(1);
   recipe.packGroups(kPanel);
-  c.lhs = *outliner.findView(lhs);
+  c.lhs = patches ? *patches : *outliner.findView(lhs);
   c.rhs = root->getOperand(1);
   c.signedLhs = !typeOf(lhs).getElementType().isUnsignedInteger();
-  bool pairSafe = isPairSafe(weight.codes, /*depthAxis=*/weight.isTransposed ? 1 : 0);
+  bool pairSafe = isPairSafe(weight);
   c.packedRhs = PackedRhs{outliner.getConstant(recipe), columns, pairSafe};
 }
 

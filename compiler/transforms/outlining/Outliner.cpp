@@ -282,17 +282,8 @@ std::optional<TensorView> Outliner::constantView(Value value) {
 /// convolution's weight are one.
 static std::optional<ConstantRecipe> findMatrixRecipe(Value value) {
   std::optional<ConstantRecipe> recipe = findConstantRecipe(value);
-  if (!recipe || recipe->type.getRank() < 2 || !recipe->type.getElementType().isF32())
+  if (!recipe || !recipe->type.getElementType().isF32() || !recipe->flatten())
     return std::nullopt;
-  if (recipe->type.getRank() == 2)
-    return recipe;
-  if (!recipe->steps.empty())
-    return std::nullopt;
-  int64_t first = recipe->type.getDimSize(0);
-  auto matrix = recipe->type.clone({first, recipe->type.getNumElements() / std::max<int64_t>(first, 1)});
-  if (auto dense = dyn_cast<DenseElementsAttr>(recipe->source))
-    recipe->source = dense.reshape(matrix);
-  recipe->sourceType = recipe->type = matrix;
   return recipe;
 }
 

@@ -94,6 +94,9 @@ public:
   /// The sums of the stored tensor |value| along |axis|, without that dimension: in i32 for integers, modulo 2^32, else
   /// in f32. Stored once, on behalf of the first |op| that asks.
   const TensorView &getSums(mlir::Operation *op, mlir::Value value, int64_t axis);
+  /// Likewise the sums of a tensor of |dims| whose element at an index |emitElement| gives, in |elementType|.
+  TensorView storeSums(mlir::Operation *op, mlir::Type elementType, llvm::ArrayRef<ShapeExpr> dims, int64_t axis,
+                       llvm::function_ref<mlir::Value(ScalarEmitter &, llvm::ArrayRef<mlir::AffineExpr>)> emitElement);
   /// The same for the one result of the kernel that |scope| holds.
   TensorView storeTemporary(KernelScope &scope, mlir::Operation *op, const KernelResult &result,
                             llvm::ArrayRef<ShapeExpr> bounds, ShapeExpr flops, KernelBuilder::RootFactory makeRoot);

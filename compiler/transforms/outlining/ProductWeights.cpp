@@ -24,6 +24,8 @@ bool WeightCodes::isUnsigned() const { return typeOf(codes).getElementType().isU
 
 ConstantRecipe WeightCodes::getSignedRecipe() const {
   ConstantRecipe recipe = *findConstantRecipe(codes);
+  recipe.flatten();
+  recipe.deinterleave(numOffsets);
   if (isUnsigned())
     recipe.flip();
   if (isTransposed)
@@ -35,19 +37,19 @@ ConstantRecipe WeightCodes::getSignedRecipe() const {
 // Dequantised weights
 //===----------------------------------------------------------------------===//
 
-/// |value|, broadcast against a matrix of |type|, where it has one number for each column: nothing where it varies
-/// along |depthAxis|.
-static std::optional<ColumnParameter> findColumnParameter(Value value, RankedTensorType type, unsigned depthAxis) {
+/// |value|, broadcast against a tensor of |type|, where it has one number for each column, of which |columnAxis| has
+/// as many as its extent: nothing where it varies along another axis.
+static std::optional<ColumnParameter> findColumnParameter(Value value, RankedTensorType type, unsigned columnAxis) {
   RankedTensorType parameter = typeOf(value);
   int64_t rank = parameter.getRank();
-  if (rank > 2 || !parameter.hasStaticShape())
+  if (rank > type.getRank() || !parameter.hasStaticShape())
     return std::nullopt;
   ColumnParameter result{value, std::nullopt};
   for (int64_t dim = 0; dim < rank; ++dim) {
-    unsigned axis = 2 - rank + dim;
+    unsigned axis = type.getRank() - rank + dim;
     if (parameter.getDimSize(dim) == 1)
       continue;
-    if (axis == depthAxis || parameter.getDimSize(dim) != type.getDimSize(axis))
+    if (axis != columnAxis || parameter.getDimSize(dim) != type.getDimSize(axis))
       return std::nullopt;
     result.dim = dim;
   }
@@ -91,15 +93,19 @@ static std::optional<WeightCodes> matchDequantize(nn::DequantizeLinearOp op, uns
   std::optional<ColumnParameter> zero = op.getZeroPoint() ? parameter(op.getZeroPoint()) : ColumnParameter();
   if (!scale || !zero || !isCodeType(typeOf(op.getInput()).getElementType(), 8))
     return std::nullopt;
-  return WeightCodes{op.getInput(), false, *scale, *zero, 0, std::nullopt};
+  WeightCodes weight;
+  weight.codes = op.getInput();
+  weight.scale = *scale;
+  weight.zero = *zero;
+  return weight;
 }
 
 /// cast(codes), or cast(codes) - zero.
-static std::optional<WeightCodes> matchDifference(Value value, unsigned depthAxis) {
+static std::optional<WeightCodes> matchDifference(Value value, unsigned columnAxis) {
   WeightCodes weight;
   auto difference = value.getDefiningOp<nn::BinaryOp>();
   if (difference && difference.getKind() == nn::BinaryKind::Sub) {
-    std::optional<ColumnParameter> zero = findColumnParameter(difference.getRhs(), typeOf(value), depthAxis);
+    std::optional<ColumnParameter> zero = findColumnParameter(difference.getRhs(), typeOf(value), columnAxis);
     if (!zero)
       return std::nullopt;
     weight.zero = *zero;
@@ -125,10 +131,10 @@ static std::optional<WeightCodes> matchWeight(Value value, unsigned depthAxis) {
   if (auto product = value.getDefiningOp<nn::BinaryOp>(); product && product.getKind() == nn::BinaryKind::Mul)
     for (bool isSwapped : {false, true}) {
       Value codes = product->getOperand(isSwapped), scale = product->getOperand(!isSwapped);
-      std::optional<ColumnParameter> parameter = findColumnParameter(scale, type, depthAxis);
+      std::optional<ColumnParameter> parameter = findColumnParameter(scale, type, 1 - depthAxis);
       if (weight || !parameter || typeOf(codes) != type)
         continue;
-      if ((weight = matchDifference(codes, depthAxis)))
+      if ((weight = matchDifference(codes, 1 - depthAxis)))
         weight->scale = *parameter;
     }
   if (!weight || !findConstantRecipe(weight->codes))
@@ -157,7 +163,42 @@ std::optional<QuantizedProduct> heddle::findQuantizedProduct(Operation *product)
   return QuantizedProduct{lhs, *weight};
 }
 
+/// Whether |zero|, a number of any integer type, is one that codes of |type| can be.
+static bool isCode(Value zero, Type type) {
+  if (auto cast = zero.getDefiningOp<nn::CastOp>())
+    return typeOf(cast.getInput()).getElementType() == type;
+  std::optional<int64_t> number = getUniformInt(zero);
+  int64_t least = type.isUnsignedInteger() ? 0 : -128;
+  return number && *number >= least && *number < least + 256;
+}
+
+std::optional<CodeConvolution> heddle::findCodeConvolution(nn::ConvOp op) {
+  RankedTensorType type = typeOf(op.getWeight());
+  // Groups would be batches with a matrix each, and there are no packed ones.
+  if (op.getGroup() != 1 || !type.getElementType().isInteger(32) || !type.hasStaticShape() ||
+      type.getNumElements() == 0)
+    return std::nullopt;
+  std::optional<WeightCodes> input = matchDifference(op.getInput(), /*columnAxis=*/0),
+                             weight = matchDifference(op.getWeight(), /*columnAxis=*/0);
+  if (!input || input->zero.dim || !weight)
+    return std::nullopt;
+  if (input->zero.value && !isCode(input->zero.value, typeOf(input->codes).getElementType()))
+    return std::nullopt;
+  std::optional<ConstantRecipe> recipe = findConstantRecipe(weight->codes);
+  if (!recipe || !recipe->flatten())
+    return std::nullopt;
+  weight->isTransposed = true;
+  // Channels last make runs of bytes where there are as many as a vector has lanes, and not too many sources.
+  constexpr int64_t kMinChannels = 16, kMaxOffsets = 64;
+  int64_t channels = type.getDimSize(1), numOffsets = type.getNumElements() / (type.getDimSize(0) * channels);
+  if (channels >= kMinChannels && numOffsets <= kMaxOffsets)
+    weight->numOffsets = numOffsets;
+  return CodeConvolution{input->codes, input->zero.value, *weight};
+}
+
 bool heddle::readsCodes(OpOperand &use) {
+  if (auto conv = dyn_cast<nn::ConvOp>(use.getOwner()))
+    return use.getOperandNumber() <= 1 && findCodeConvolution(conv);
   if (!isa<nn::MatMulOp, nn::GemmOp>(use.getOwner()))
     return false;
   if (use.getOperandNumber() == 1)
@@ -165,21 +206,29 @@ bool heddle::readsCodes(OpOperand &use) {
   return use.getOperandNumber() == 0 && findQuantizedProduct(use.getOwner());
 }
 
-bool heddle::feedsCodes(nn::DequantizeLinearOp op) {
-  return llvm::any_of(op.getOutput().getUses(), [](OpOperand &use) { return readsCodes(use); });
+bool heddle::feedsCodes(Operation *op) {
+  auto isReadAsCodes = [](Value value) { return llvm::any_of(value.getUses(), readsCodes); };
+  if (isa<nn::DequantizeLinearOp>(op))
+    return isReadAsCodes(op->getResult(0));
+  // A cast, whether zero points are taken off behind it or not.
+  return isa<nn::CastOp>(op) && llvm::any_of(op->getUses(), [&](OpOperand &use) {
+           auto difference = dyn_cast<nn::BinaryOp>(use.getOwner());
+           return readsCodes(use) || (difference && difference.getKind() == nn::BinaryKind::Sub &&
+                                      use.getOperandNumber() == 0 && isReadAsCodes(difference.getResult()));
+         });
 }
 
 //===----------------------------------------------------------------------===//
 // What is known of codes
 //===----------------------------------------------------------------------===//
 
-/// Reads each byte once, in the order in which they lie.
-static bool hasSafePairs(nn::ConstantOp op, unsigned depthAxis) {
+/// Reads each byte once. Neighbours of k are neighbours of the row, or with |numOffsets| those of so many apart.
+static bool hasSafePairs(nn::ConstantOp op, unsigned depthAxis, int64_t numOffsets) {
   FailureOr<nn::ConstantData> data = nn::ConstantData::get(op);
   if (failed(data))
     return false;
   ArrayRef<uint8_t> bytes = data->getBytes();
-  int64_t rows = data->getType().getDimSize(0), columns = data->getType().getDimSize(1);
+  int64_t rows = data->getType().getDimSize(0), columns = data->getNumElements() / std::max<int64_t>(rows, 1);
   uint8_t flip = data->getType().getElementType().isUnsignedInteger() ? 0x80 : 0;
   // The products of codes of unequal sign cancel; 255 * 128 is within 16 bits, 255 * 129 is not.
   auto isSafe = [&](const uint8_t *first, const uint8_t *second, int64_t count, int64_t step) {
@@ -190,26 +239,40 @@ static bool hasSafePairs(nn::ConstantOp op, unsigned depthAxis) {
     }
     return unsafe == 0;
   };
-  for (int64_t row = 0; row + (depthAxis == 0) < rows; row += depthAxis == 0 ? 2 : 1) {
-    const uint8_t *first = bytes.data() + row * columns;
-    if (depthAxis == 0 ? !isSafe(first, first + columns, columns, 1) : !isSafe(first, first + 1, columns / 2 * 2, 2))
-      return false;
+  if (depthAxis == 0) {
+    for (int64_t row = 0; row + 1 < rows; row += 2)
+      if (const uint8_t *first = bytes.data() + row * columns; !isSafe(first, first + columns, columns, 1))
+        return false;
+    return true;
   }
+  // With an odd number of channels pairs would span offsets.
+  if (numOffsets != 1 && columns / numOffsets % 2 != 0)
+    return false;
+  for (int64_t row = 0; row < rows; ++row)
+    for (int64_t offset = 0; offset < numOffsets; ++offset)
+      if (const uint8_t *first = bytes.data() + row * columns + offset;
+          !isSafe(first, first + numOffsets, columns / (2 * numOffsets) * 2 * numOffsets, 2 * numOffsets))
+        return false;
   return true;
 }
 
-bool heddle::isPairSafe(Value codes, unsigned depthAxis) {
-  Operation *op = codes.getDefiningOp();
+/// Whether the codes |value|, whose dimension |depthAxis| is K with those behind it, are so.
+static bool isPairSafe(Value value, unsigned depthAxis, int64_t numOffsets) {
+  Operation *op = value.getDefiningOp();
   if (auto quantize = dyn_cast_or_null<nn::QuantizeWeightOp>(op))
     return quantize.getPairSafe() && quantize.getAxis() != depthAxis;
   if (auto transpose = dyn_cast_or_null<nn::TransposeOp>(op))
-    return isPairSafe(transpose.getInput(), transpose.getPerm()[depthAxis]);
+    return isPairSafe(transpose.getInput(), transpose.getPerm()[depthAxis], numOffsets);
   // Beside each other along K, odd extents would make other pairs.
   if (auto concat = dyn_cast_or_null<nn::ConcatOp>(op))
     return concat.getAxis() != depthAxis &&
-           llvm::all_of(concat.getInputs(), [&](Value part) { return isPairSafe(part, depthAxis); });
+           llvm::all_of(concat.getInputs(), [&](Value part) { return isPairSafe(part, depthAxis, numOffsets); });
   auto constant = dyn_cast_or_null<nn::ConstantOp>(op);
-  return constant && typeOf(codes).getRank() == 2 && hasSafePairs(constant, depthAxis);
+  return constant && typeOf(value).getRank() >= 2 && hasSafePairs(constant, depthAxis, numOffsets);
+}
+
+bool heddle::isPairSafe(const WeightCodes &weight) {
+  return ::isPairSafe(weight.codes, weight.isTransposed ? 1 : 0, weight.numOffsets);
 }
 
 std::optional<int64_t> heddle::getUniformInt(Value value) {

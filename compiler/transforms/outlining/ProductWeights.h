@@ -26,10 +26,12 @@ struct ColumnParameter {
 
 /// A constant matrix K x N, (codes - zero) * scale.
 struct WeightCodes {
-  /// Its recipe is known (findConstantRecipe).
+  /// Its recipe is known (findConstantRecipe). Of more than two dimensions those behind the first are one.
   mlir::Value codes;
   /// The codes lie as N x K.
   bool isTransposed = false;
+  /// Of a convolution that reads channels last: the kernel's offsets, which lie side by side for each channel.
+  int64_t numOffsets = 1;
   /// Without blocks.
   ColumnParameter scale;
   /// Of any type; null where it is 0.
@@ -55,15 +57,24 @@ struct QuantizedProduct {
 };
 std::optional<QuantizedProduct> findQuantizedProduct(mlir::Operation *product);
 
-/// True if |use| is a side of a product that reads its codes instead.
-bool readsCodes(mlir::OpOperand &use);
-/// True if |op| dequantises what some product reads as codes.
-bool feedsCodes(nn::DequantizeLinearOp op);
+/// A convolution in i32 of codes less one zero point for all, on the left, with constant codes that have one for each
+/// feature. What is padded is the zero point.
+struct CodeConvolution {
+  mlir::Value codes;
+  /// Null where it is 0.
+  mlir::Value zero;
+  WeightCodes weight;
+};
+std::optional<CodeConvolution> findCodeConvolution(nn::ConvOp op);
 
-/// Whether in each column of the constant |codes|, of 8 bits, whose dimension |depthAxis| is K, the neighbours 2j and
-/// 2j + 1 of k can be multiplied with any two u8 and summed up within 16 bits. Unsigned codes count as 128 less. Reads
-/// the constant where no op says so.
-bool isPairSafe(mlir::Value codes, unsigned depthAxis);
+/// True if |use| is a side of a product or convolution that reads its codes instead.
+bool readsCodes(mlir::OpOperand &use);
+/// True if |op| widens or dequantises what some product or convolution reads as codes.
+bool feedsCodes(mlir::Operation *op);
+
+/// Whether in each column of |weight|, of 8 bits, the neighbours 2j and 2j + 1 of k can be multiplied with any two u8
+/// and summed up within 16 bits. Unsigned codes count as 128 less. Reads the constant where no op says so.
+bool isPairSafe(const WeightCodes &weight);
 
 /// The integer that all elements of the constant |value| are; nothing where they aren't equal, or no integers.
 std::optional<int64_t> getUniformInt(mlir::Value value);

@@ -54,8 +54,16 @@ const TensorView &Outliner::getSums(Operation *op, Value value, int64_t axis) {
   if (auto it = sums.find({value, axis}); it != sums.end())
     return it->second;
   Type elementType = cast<RankedTensorType>(value.getType()).getElementType();
+  TensorView result =
+      storeSums(op, elementType, getDims(value), axis,
+                [&](ScalarEmitter &emitter, ArrayRef<AffineExpr> index) { return emitter.emit(value, index); });
+  return sums[{value, axis}] = result;
+}
+
+TensorView Outliner::storeSums(Operation *op, Type elementType, ArrayRef<ShapeExpr> dims, int64_t axis,
+                               llvm::function_ref<Value(ScalarEmitter &, ArrayRef<AffineExpr>)> emitElement) {
   Type type = isa<IntegerType>(elementType) ? Type(builder.getI32Type()) : Type(builder.getF32Type());
-  ShapeDims dims = getDims(value), resultDims(dims);
+  ShapeDims resultDims(dims);
   AffineIndex loops = identityIndex(dims.size(), getContext()), resultIndex(loops);
   resultDims.erase(resultDims.begin() + axis);
   resultIndex.erase(resultIndex.begin() + axis);
@@ -64,18 +72,17 @@ const TensorView &Outliner::getSums(Operation *op, Value value, int64_t axis) {
   KernelScope scope{kernel, {}};
   unsigned body = kernel.addRegion({}, /*firstInput=*/0, {});
   ScalarEmitter emitter(*this, scope, body);
-  kernel.yield(body, emitCast(emitter.getBuilder(), emitter.emit(value, loops), elementType, type));
+  kernel.yield(body, emitCast(emitter.getBuilder(), emitElement(emitter, loops), elementType, type));
   kernel.closeInputs(body);
   unsigned finish = kernel.addRegion(type, kernel.getNumInputs(), {});
   kernel.yield(finish, kernel.getLeading(finish, 0));
   int64_t inputCount = kernel.getNumInputs();
   auto combiner = kernel::CombinerAttr::get(getContext(), kernel::Combiner::Sum);
-  TensorView result =
-      storeTemporary(scope, op, {type, resultDims, resultIndex}, dims, getShapes().product(dims),
-                     [&](OpBuilder &b, Location loc, TypeRange results, ValueRange inputs, ValueRange sizes,
-                         AffineMap bounds, ArrayAttr maps) -> Operation * {
-                       return b.create<kernel::ReduceOp>(loc, results, inputs, sizes, bounds, maps,
-                                                         ArrayRef<int64_t>(axis), inputCount, b.getArrayAttr(combiner));
-                     });
-  return sums[{value, axis}] = result;
+  return storeTemporary(scope, op, {type, resultDims, resultIndex}, dims, getShapes().product(dims),
+                        [&](OpBuilder &b, Location loc, TypeRange results, ValueRange inputs, ValueRange sizes,
+                            AffineMap bounds, ArrayAttr maps) -> Operation * {
+                          return b.create<kernel::ReduceOp>(loc, results, inputs, sizes, bounds, maps,
+                                                            ArrayRef<int64_t>(axis), inputCount,
+                                                            b.getArrayAttr(combiner));
+                        });
 }

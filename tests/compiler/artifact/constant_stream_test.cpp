@@ -145,6 +145,35 @@ TEST_F(ConstantStreamTest, PartsOfOtherSourcesFollowEachOther) {
   }
 }
 
+/// A row's c * 3 + i become i * 4 + c: what lies side by side for each of four channels is put apart.
+TEST_F(ConstantStreamTest, EverySoManyOfASourceFollowEachOther) {
+  const std::string file = numbers(24) + ", source_type = tensor<2x12xi16>, recipe = [";
+  auto slice = [](int64_t begin, int64_t size) {
+    return "{kind = \"slice\", axis = 1 : i64, begin = " + std::to_string(begin) +
+           " : i64, size = " + std::to_string(size) + " : i64, every = 3 : i64}";
+  };
+  std::string steps = slice(0, 4);
+  for (int64_t i : {1, 2})
+    steps += ", {kind = \"concat\", axis = 1 : i64, " + file + slice(i, 4) + "]}";
+  ASSERT_TRUE(stream(file + steps + "]} : tensor<2x12xi16>")) << text;
+  for (int64_t i = 0; i < 24; ++i)
+    EXPECT_EQ(element(i), i / 12 * 12 + i % 4 * 3 + i / 4 % 3) << i;
+  ASSERT_TRUE(stream(file + steps +
+                     ", {kind = \"transpose\", permutation = array<i64: 1, 0>}, {kind = \"pack\", panel "
+                     "= 2 : i64}]} : tensor<1x12x2xi16>"))
+      << text;
+  for (int64_t i = 0; i < 24; ++i)
+    EXPECT_EQ(element(i), i % 2 * 12 + i / 2 % 4 * 3 + i / 8) << i;
+  EXPECT_FALSE(stream(file + slice(1, 5) + "]} : tensor<2x5xi16>"));
+  EXPECT_NE(text.find("expects a slice inside the tensor"), std::string::npos) << text;
+  EXPECT_FALSE(stream(file + steps + ", " + slice(0, 4) + "]} : tensor<2x4xi16>"));
+  EXPECT_NE(text.find("expects one source to take every so many of"), std::string::npos) << text;
+  EXPECT_FALSE(stream(file +
+                      "{kind = \"slice\", axis = 1 : i64, begin = 0 : i64, size = 1 : i64, every = 13 : i64}]} : "
+                      "tensor<2x1xi16>"));
+  EXPECT_NE(text.find("expects a slice inside the tensor"), std::string::npos) << text;
+}
+
 TEST_F(ConstantStreamTest, ScalarsAndEmptyTensorsPass) {
   ASSERT_TRUE(stream("source = dense<7> : tensor<i8>, source_type = tensor<i8>, recipe = [{kind = \"transpose\", "
                      "permutation = array<i64>}]} : tensor<i8>"));
