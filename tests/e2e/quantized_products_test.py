@@ -363,6 +363,34 @@ class QuantizedProductsTest(case.ArtifactTestCase):
                 actual, expected = self.run_both(graph, outputs, feeds)
                 np.testing.assert_array_equal(actual["y"], expected["y"])
 
+    def test_convolutions_of_dequantised_codes(self):
+        for depth, left, right, zero in ((3, "ui8", "i8", "none"), (32, "ui8", "ui8", "scalar"), (16, "i8", "i8", "rows")):
+            with self.subTest(depth=depth, left=left, right=right, zero=zero):
+                graph = self.graph()
+                x, w = (self.codes(shape, np.uint8 if code == "ui8" else np.int8)
+                        for shape, code in (((2, depth, 9, 7), left), ((20, depth, 3, 2), right)))
+                name, kind = graph.input("x", ("b", *x.shape[1:]), left), tensor(("b", *x.shape[1:]), "f32")
+                s, a = graph.constant(np.array(0.25, np.float32)), graph.constant(self.codes((), x.dtype))
+                graph.op(f"nn.dequantize_linear {name}, {s}, {a} {{axis = 1 : i64, block_size = 0 : i64}} : "
+                         f"({tensor(('b', *x.shape[1:]), left)}, tensor<f32>, tensor<{left}>) -> {kind}", "l")
+                operands = [graph.constant(w), graph.constant(self.random.uniform(0.1, 1, 20).astype(np.float32))]
+                types = [tensor(w.shape, right), "tensor<20xf32>"]
+                if zero != "none":
+                    operands.append(graph.constant(self.codes((), w.dtype) if zero == "scalar" else
+                                                   self.codes((20,), w.dtype)))
+                    types.append(tensor(() if zero == "scalar" else (20,), right))
+                    if zero == "scalar":
+                        operands[1], types[1] = graph.constant(np.array(0.5, np.float32)), "tensor<f32>"
+                graph.op(f"nn.dequantize_linear {', '.join(operands)} {{axis = 0 : i64, block_size = 0 : i64}} : "
+                         f"({', '.join(types)}) -> {tensor(w.shape, 'f32')}", "r")
+                bias = graph.constant(self.random.standard_normal(20).astype(np.float32))
+                result = ("b", 20, 9, 3)
+                graph.op(f"nn.conv %l, %r, {bias} {{dilations = array<i64: 1, 2>, group = 1 : i64, pads = array<i64: 1, "
+                         f"0, 1, 1>, strides = array<i64: 1, 2>}} : ({kind}, {tensor(w.shape, 'f32')}, tensor<20xf32>) "
+                         f"-> {tensor(result, 'f32')}", "y")
+                actual, expected = self.run_both(graph, [("%y", result, "f32")], {"x": x})
+                self.assertLessEqual(evaluate.difference(actual["y"], expected["y"]), BOUND)
+
     def test_codes_with_scales_of_blocks(self):
         for code, rows, depth, columns, block in (("i4", 1, 96, 20, 32), ("i4", 9, 72, 16, 32), ("i4", 2, 34, 37, 8),
                                                   ("i8", 1, 96, 20, 32), ("i8", 9, 72, 16, 32), ("i8", 5, 33, 37, 7)):

@@ -25,6 +25,8 @@ struct IntegerProduct {
   void prepare();
   /// The root's value, without zero points, for the kernel's sum |product|.
   mlir::Value emit(ScalarEmitter &emitter, mlir::Value product);
+  /// The same in f32, times the left side's |lhsScale|, one number, and the weight's scale.
+  mlir::Value emitScaled(ScalarEmitter &emitter, mlir::Value product, mlir::Value lhsScale);
 
 private:
   mlir::Value emitLeftZero(ScalarEmitter &emitter);

@@ -157,7 +157,8 @@ static std::optional<TensorView> storeWeight(Outliner &outliner, nn::ConvOp op, 
 /// The product of |patches| with the weight, over |loops|, in f32.
 static void multiplyFloats(Outliner &outliner, nn::ConvOp root, Operation *end, const ProductLoops &loops,
                            const TensorView &patches, const ConvShape &shape, AffineExpr feature) {
-  Contraction c{loops};
+  Contraction c;
+  static_cast<ProductLoops &>(c) = loops;
   c.lhs = patches;
   c.rhs = root.getWeight();
   c.storedRhs = storeWeight(outliner, root, shape);
@@ -170,17 +171,18 @@ static void multiplyFloats(Outliner &outliner, nn::ConvOp root, Operation *end, 
       WhenUnstrided::Compute);
 }
 
-/// The same of codes, in i32.
+/// The same of codes, in i32 or, scaled, in f32.
 static void multiplyCodes(Outliner &outliner, nn::ConvOp root, Operation *end, const ProductLoops &loops,
                           const TensorView &patches, const CodeConvolution &codes, AffineExpr feature) {
   IntegerProduct product{outliner, root, codes.codes, codes.zero, codes.weight, patches};
   product.prepare();
   static_cast<ProductLoops &>(product.c) = loops;
-  Type i32 = elementTypeOf(root.getOutput());
+  Type type = elementTypeOf(root.getOutput());
   buildContraction(
       outliner, product.c, root, end,
       [&](ScalarEmitter &emitter, Value sum) {
-        return emitBiased(emitter, root, product.emit(emitter, sum), i32, feature);
+        Value value = codes.scale ? product.emitScaled(emitter, sum, codes.scale) : product.emit(emitter, sum);
+        return emitBiased(emitter, root, value, type, feature);
       },
       WhenUnstrided::Compute);
 }

@@ -116,6 +116,16 @@ Value IntegerProduct::emit(ScalarEmitter &emitter, Value product) {
   return product;
 }
 
+Value IntegerProduct::emitScaled(ScalarEmitter &emitter, Value product, Value lhsScale) {
+  OpBuilder &b = emitter.getBuilder();
+  Type f32 = b.getF32Type();
+  auto mul = [&](Value x, Value y) { return emitBinary(b, nn::BinaryKind::Mul, x, y, f32, f32); };
+  Value value = emitCast(b, emit(emitter, product), b.getI32Type(), f32);
+  AffineIndex first(typeOf(lhsScale).getRank(), getAffineConstantExpr(0, outliner.getContext()));
+  value = mul(value, emitter.emitParameter(lhsScale, first));
+  return mul(value, emitColumnAsF32(outliner, emitter, weight.scale, c));
+}
+
 AffineIndex heddle::rowParameterIndex(Outliner &outliner, Value parameter, ArrayRef<AffineExpr> lhsIndex) {
   ShapeDims dims = outliner.getDims(parameter);
   AffineIndex index;
@@ -160,15 +170,9 @@ void heddle::outlineQuantizedProduct(Outliner &outliner, Operation *root, Operat
   IntegerProduct product{outliner, root, lhs.getInput(), lhs.getZeroPoint(), quantized.weight};
   product.prepare();
   buildProduct(outliner, product.c, root, end, [&](ScalarEmitter &emitter, Value sum) {
-    OpBuilder &b = emitter.getBuilder();
-    Type f32 = b.getF32Type();
-    auto mul = [&](Value x, Value y) { return emitBinary(b, nn::BinaryKind::Mul, x, y, f32, f32); };
-    Value value = emitCast(b, product.emit(emitter, sum), b.getI32Type(), f32);
-    AffineIndex first(typeOf(lhs.getScale()).getRank(), getAffineConstantExpr(0, outliner.getContext()));
-    value = mul(value, emitter.emitParameter(lhs.getScale(), first));
-    value = mul(value, emitColumnAsF32(outliner, emitter, quantized.weight.scale, product.c));
+    Value value = product.emitScaled(emitter, sum, lhs.getScale());
     auto gemm = dyn_cast<nn::GemmOp>(root);
-    return gemm ? emitScaledProduct(emitter, gemm, value, f32, product.c.resultIndex) : value;
+    return gemm ? emitScaledProduct(emitter, gemm, value, value.getType(), product.c.resultIndex) : value;
   });
 }
 

@@ -79,19 +79,19 @@ static std::optional<WeightCodes> matchBlocks(nn::DequantizeLinearOp op, unsigne
   return weight;
 }
 
-static std::optional<WeightCodes> matchDequantize(nn::DequantizeLinearOp op, unsigned depthAxis) {
-  if (op.getBlockSize() != 0)
-    return matchBlocks(op, depthAxis);
+/// Without blocks, where scales and zero points are for all codes or vary along |columnAxis|.
+static std::optional<WeightCodes> matchDequantize(nn::DequantizeLinearOp op, unsigned columnAxis) {
   auto parameter = [&](Value value) -> std::optional<ColumnParameter> {
     RankedTensorType type = typeOf(value);
-    bool isOne = type.getRank() == 0 || type.getShape()[0] == 1;
-    if (!isOne && op.getAxis() == depthAxis)
-      return std::nullopt;
-    return ColumnParameter{value, isOne ? std::nullopt : std::optional<unsigned>(0)};
+    if (type.getRank() == 0 || type.getShape()[0] == 1)
+      return ColumnParameter{value, std::nullopt};
+    return op.getAxis() == columnAxis ? std::optional(ColumnParameter{value, 0}) : std::nullopt;
   };
+  if (op.getBlockSize() != 0 || !isCodeType(typeOf(op.getInput()).getElementType(), 8))
+    return std::nullopt;
   std::optional<ColumnParameter> scale = parameter(op.getScale());
   std::optional<ColumnParameter> zero = op.getZeroPoint() ? parameter(op.getZeroPoint()) : ColumnParameter();
-  if (!scale || !zero || !isCodeType(typeOf(op.getInput()).getElementType(), 8))
+  if (!scale || !zero)
     return std::nullopt;
   WeightCodes weight;
   weight.codes = op.getInput();
@@ -127,7 +127,8 @@ static std::optional<WeightCodes> matchWeight(Value value, unsigned depthAxis) {
     return matchWeight(transpose.getInput(), transpose.getPerm()[depthAxis]);
   std::optional<WeightCodes> weight;
   if (auto dequantize = value.getDefiningOp<nn::DequantizeLinearOp>())
-    weight = matchDequantize(dequantize, depthAxis);
+    weight = dequantize.getBlockSize() != 0 ? matchBlocks(dequantize, depthAxis)
+                                            : matchDequantize(dequantize, 1 - depthAxis);
   if (auto product = value.getDefiningOp<nn::BinaryOp>(); product && product.getKind() == nn::BinaryKind::Mul)
     for (bool isSwapped : {false, true}) {
       Value codes = product->getOperand(isSwapped), scale = product->getOperand(!isSwapped);
@@ -165,6 +166,8 @@ std::optional<QuantizedProduct> heddle::findQuantizedProduct(Operation *product)
 
 /// Whether |zero|, a number of any integer type, is one that codes of |type| can be.
 static bool isCode(Value zero, Type type) {
+  if (typeOf(zero).getElementType() == type)
+    return true;
   if (auto cast = zero.getDefiningOp<nn::CastOp>())
     return typeOf(cast.getInput()).getElementType() == type;
   std::optional<int64_t> number = getUniformInt(zero);
@@ -172,15 +175,21 @@ static bool isCode(Value zero, Type type) {
   return number && *number >= least && *number < least + 256;
 }
 
+/// The operand |value| of a convolution, whose numbers may vary along the weight's features.
+static std::optional<WeightCodes> matchConvolved(Value value) {
+  Type type = typeOf(value).getElementType();
+  if (auto op = value.getDefiningOp<nn::DequantizeLinearOp>(); op && type.isF32())
+    return matchDequantize(op, /*columnAxis=*/0);
+  return type.isSignlessInteger(32) ? matchDifference(value, /*columnAxis=*/0) : std::nullopt;
+}
+
 std::optional<CodeConvolution> heddle::findCodeConvolution(nn::ConvOp op) {
   RankedTensorType type = typeOf(op.getWeight());
   // Groups would be batches with a matrix each, and there are no packed ones.
-  if (op.getGroup() != 1 || !type.getElementType().isInteger(32) || !type.hasStaticShape() ||
-      type.getNumElements() == 0)
+  if (op.getGroup() != 1 || !type.hasStaticShape() || type.getNumElements() == 0)
     return std::nullopt;
-  std::optional<WeightCodes> input = matchDifference(op.getInput(), /*columnAxis=*/0),
-                             weight = matchDifference(op.getWeight(), /*columnAxis=*/0);
-  if (!input || input->zero.dim || !weight)
+  std::optional<WeightCodes> input = matchConvolved(op.getInput()), weight = matchConvolved(op.getWeight());
+  if (!input || input->zero.dim || input->scale.dim || !weight)
     return std::nullopt;
   if (input->zero.value && !isCode(input->zero.value, typeOf(input->codes).getElementType()))
     return std::nullopt;
@@ -193,7 +202,7 @@ std::optional<CodeConvolution> heddle::findCodeConvolution(nn::ConvOp op) {
   int64_t channels = type.getDimSize(1), numOffsets = type.getNumElements() / (type.getDimSize(0) * channels);
   if (channels >= kMinChannels && numOffsets <= kMaxOffsets)
     weight->numOffsets = numOffsets;
-  return CodeConvolution{input->codes, input->zero.value, *weight};
+  return CodeConvolution{input->codes, input->zero.value, input->scale.value, *weight};
 }
 
 bool heddle::readsCodes(OpOperand &use) {

@@ -57,12 +57,14 @@ struct QuantizedProduct {
 };
 std::optional<QuantizedProduct> findQuantizedProduct(mlir::Operation *product);
 
-/// A convolution in i32 of codes less one zero point for all, on the left, with constant codes that have one for each
-/// feature. What is padded is the zero point.
+/// A convolution of codes less one zero point for all, on the left, with constant codes that may have one for each
+/// feature: in i32, or in f32 of what both stand for. What is padded is the zero point.
 struct CodeConvolution {
   mlir::Value codes;
   /// Null where it is 0.
   mlir::Value zero;
+  /// Of f32; null in i32.
+  mlir::Value scale;
   WeightCodes weight;
 };
 std::optional<CodeConvolution> findCodeConvolution(nn::ConvOp op);

@@ -1,4 +1,4 @@
-// Convolutions in i32 of codes, less their zero points: products of the codes themselves.
+// Convolutions of codes, in i32 less their zero points or dequantised: products of the codes themselves.
 //
 // RUN: heddle-opt %s --nn-outline-kernels --split-input-file | FileCheck %s
 
@@ -84,4 +84,46 @@ func.func @main(%x: tensor<?x16x9xui8> {nn.name = "x", nn.dims = ["b", 16, 9]})
   %r = nn.cast %w {to = i32} : (tensor<20x8x1xi8>) -> tensor<20x8x1xi32>
   %y = nn.conv %l, %r {dilations = array<i64: 1>, group = 2 : i64, pads = array<i64: 0, 0>, strides = array<i64: 1>} : (tensor<?x16x9xi32>, tensor<20x8x1xi32>) -> tensor<?x20x9xi32>
   return %y : tensor<?x20x9xi32>
+}
+
+// -----
+
+// Floats that are codes on both sides: their scales follow the sum, then the bias and what comes behind.
+// CHECK: rt.dispatch @i8_map
+// CHECK: rt.dispatch @{{.*}}contract
+// CHECK: kernel.contract {{.*}} ins({{.*}} : tensor<?x48xi8>, tensor<2x12x16x4xi8>
+// CHECK: %[[F:.*]] = arith.sitofp %{{.*}} : i32 to f32
+// CHECK: %[[A:.*]] = arith.mulf %[[F]]
+// CHECK: %[[B:.*]] = arith.mulf %[[A]]
+// CHECK: arith.addf %[[B]]
+// CHECK-NOT: arith.mulf
+// CHECK: kernel.yield %{{.*}} : i8
+func.func @main(%x: tensor<?x16x9xui8> {nn.name = "x", nn.dims = ["b", 16, 9]},
+                %b: tensor<20xf32> {nn.name = "b", nn.dims = [20]}, %t: tensor<20xf32> {nn.name = "t", nn.dims = [20]})
+    -> (tensor<?x20x9xui8> {nn.name = "y", nn.dims = ["b", 20, 9]}) {
+  %w = nn.constant dense<1> : tensor<20x16x3xi8>
+  %s = nn.constant dense<0.5> : tensor<f32>
+  %z = nn.constant dense<113> : tensor<ui8>
+  %l = nn.dequantize_linear %x, %s, %z {axis = 1 : i64, block_size = 0 : i64} : (tensor<?x16x9xui8>, tensor<f32>, tensor<ui8>) -> tensor<?x16x9xf32>
+  %r = nn.dequantize_linear %w, %t {axis = 0 : i64, block_size = 0 : i64} : (tensor<20x16x3xi8>, tensor<20xf32>) -> tensor<20x16x3xf32>
+  %y = nn.conv %l, %r, %b {dilations = array<i64: 1>, group = 1 : i64, pads = array<i64: 1, 1>, strides = array<i64: 1>} : (tensor<?x16x9xf32>, tensor<20x16x3xf32>, tensor<20xf32>) -> tensor<?x20x9xf32>
+  %p = nn.unary relu %y : (tensor<?x20x9xf32>) -> tensor<?x20x9xf32>
+  %q = nn.quantize_linear %p, %s, %z {axis = 0 : i64, block_size = 0 : i64, to = ui8} : (tensor<?x20x9xf32>, tensor<f32>, tensor<ui8>) -> tensor<?x20x9xui8>
+  return %q : tensor<?x20x9xui8>
+}
+
+// -----
+
+// A scale for each channel of the weight, along K, ends no sum.
+// CHECK-NOT: xi8>, tensor<{{.*}}x16x4xi8>
+// CHECK: kernel.contract {{.*}} ins({{.*}} : tensor<?x16xf32>
+func.func @main(%x: tensor<?x16x9xui8> {nn.name = "x", nn.dims = ["b", 16, 9]},
+                %t: tensor<16xf32> {nn.name = "t", nn.dims = [16]})
+    -> (tensor<?x20x9xf32> {nn.name = "y", nn.dims = ["b", 20, 9]}) {
+  %w = nn.constant dense<1> : tensor<20x16x1xi8>
+  %s = nn.constant dense<0.5> : tensor<f32>
+  %l = nn.dequantize_linear %x, %s {axis = 1 : i64, block_size = 0 : i64} : (tensor<?x16x9xui8>, tensor<f32>) -> tensor<?x16x9xf32>
+  %r = nn.dequantize_linear %w, %t {axis = 1 : i64, block_size = 0 : i64} : (tensor<20x16x1xi8>, tensor<16xf32>) -> tensor<20x16x1xf32>
+  %y = nn.conv %l, %r {dilations = array<i64: 1>, group = 1 : i64, pads = array<i64: 0, 0>, strides = array<i64: 1>} : (tensor<?x16x9xf32>, tensor<20x16x1xf32>) -> tensor<?x20x9xf32>
+  return %y : tensor<?x20x9xf32>
 }
