@@ -364,7 +364,8 @@ class QuantizedProductsTest(case.ArtifactTestCase):
                 np.testing.assert_array_equal(actual["y"], expected["y"])
 
     def test_convolutions_of_dequantised_codes(self):
-        for depth, left, right, zero in ((3, "ui8", "i8", "none"), (32, "ui8", "ui8", "scalar"), (16, "i8", "i8", "rows")):
+        forms = ((3, "ui8", "i8", "none"), (32, "ui8", "ui8", "scalar"), (16, "i8", "i8", "rows"))
+        for depth, left, right, zero in forms:
             with self.subTest(depth=depth, left=left, right=right, zero=zero):
                 graph = self.graph()
                 x, w = (self.codes(shape, np.uint8 if code == "ui8" else np.int8)
@@ -385,9 +386,9 @@ class QuantizedProductsTest(case.ArtifactTestCase):
                          f"({', '.join(types)}) -> {tensor(w.shape, 'f32')}", "r")
                 bias = graph.constant(self.random.standard_normal(20).astype(np.float32))
                 result = ("b", 20, 9, 3)
-                graph.op(f"nn.conv %l, %r, {bias} {{dilations = array<i64: 1, 2>, group = 1 : i64, pads = array<i64: 1, "
-                         f"0, 1, 1>, strides = array<i64: 1, 2>}} : ({kind}, {tensor(w.shape, 'f32')}, tensor<20xf32>) "
-                         f"-> {tensor(result, 'f32')}", "y")
+                graph.op(f"nn.conv %l, %r, {bias} {{dilations = array<i64: 1, 2>, group = 1 : i64, "
+                         f"pads = array<i64: 1, 0, 1, 1>, strides = array<i64: 1, 2>}} : ({kind}, "
+                         f"{tensor(w.shape, 'f32')}, tensor<20xf32>) -> {tensor(result, 'f32')}", "y")
                 actual, expected = self.run_both(graph, [("%y", result, "f32")], {"x": x})
                 self.assertLessEqual(evaluate.difference(actual["y"], expected["y"]), BOUND)
 

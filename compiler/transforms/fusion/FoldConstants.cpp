@@ -81,9 +81,32 @@ bool FoldConstantsPass::hasSmallConstantOperands(Operation &op) {
   return total <= maxOperandBytes;
 }
 
+/// True if |use| is the weight of a convolution whose input is codes as well, so that it multiplies codes.
+static bool isConvolvedWithCodes(OpOperand &use) {
+  auto conv = dyn_cast<ConvOp>(use.getOwner());
+  if (!conv || use.getOperandNumber() != 1 || conv.getGroup() != 1)
+    return false;
+  Value input = conv.getInput();
+  if (auto difference = input.getDefiningOp<BinaryOp>())
+    input = difference.getLhs();
+  return isa_and_nonnull<CastOp, DequantizeLinearOp>(input.getDefiningOp());
+}
+
+/// True if |op| widens or dequantises codes that convolutions multiply as they are.
+static bool isWeightOfCodes(Operation &op) {
+  if (!isa<CastOp, DequantizeLinearOp>(op) || !getElementTypeOrSelf(op.getOperand(0)).isInteger(8) || op.use_empty())
+    return false;
+  return llvm::all_of(op.getUses(), [](OpOperand &use) {
+    auto difference = dyn_cast<BinaryOp>(use.getOwner());
+    bool isCentred = difference && difference.getKind() == BinaryKind::Sub && use.getOperandNumber() == 0;
+    return isCentred ? llvm::all_of(difference->getUses(), isConvolvedWithCodes) : isConvolvedWithCodes(use);
+  });
+}
+
 bool FoldConstantsPass::isFoldable(Operation &op) {
   // 1. Most ops depend on an input.
-  if (!isNnOp(&op) || isa<ConstantOp>(op) || op.getNumOperands() == 0 || !hasSmallConstantOperands(op))
+  if (!isNnOp(&op) || isa<ConstantOp>(op) || op.getNumOperands() == 0 || !hasSmallConstantOperands(op) ||
+      isWeightOfCodes(op))
     return false;
 
   // 2. With constant operands inference knows the shape even where the declared type doesn't.

@@ -24,10 +24,12 @@ def FoldConstantsPass : Pass<"nn-fold-constants", "::mlir::func::FuncOp"> {
 
     Integers are exact. A float result is the double-precision value rounded into its type, op by op, so the model's own
     rounding is kept to half a unit in the last place. Only results of at most 4 KiB are folded: what is larger stays an
-    op, since copying weights into the IR is never worth it. A result may get a more exact shape than it had.
+    op, since copying weights into the IR is never worth it. A result may get a more exact shape than it had. Codes of
+    8 bits that a convolution multiplies by codes aren't widened: it reads them as they are.
 
     Input invariant: one block of ops; locations name the model's nodes.
-    Output IR: no nn op is left that gives at most 4 KiB from constants of at most max-operand-bytes alone.
+    Output IR: no nn op is left that gives at most 4 KiB from constants of at most max-operand-bytes alone,
+    but for those codes.
     Fails where an op can't be evaluated, such as an index out of range: the model could never run.
   }];
   let options = [

@@ -122,3 +122,34 @@ func.func @keeps_what_depends_on_an_input(%x: tensor<2xf32>) -> tensor<2xf32> {
   %y = nn.binary mul %x, %c : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
   return %y : tensor<2xf32>
 }
+
+// Codes that a convolution of codes multiplies stay codes; those of one in floats, or in groups, don't.
+// CHECK-LABEL: func.func @convolved_codes
+// CHECK: %[[CODES:.*]] = nn.constant dense<3> : tensor<4x2x1xi8>
+// CHECK: %[[WIDE:.*]] = nn.cast %[[CODES]] {to = i32}
+// CHECK: %[[WEIGHT:.*]] = nn.binary sub %[[WIDE]]
+// CHECK: nn.conv %{{.*}}, %[[WEIGHT]]
+// CHECK: %[[FLOATS:.*]] = nn.dequantize_linear %[[CODES]]
+// CHECK: nn.conv %{{.*}}, %[[FLOATS]]
+// CHECK-NOT: nn.dequantize_linear
+// CHECK: nn.conv %{{.*}}, %{{.*}} {{.*}}group = 1 : i64
+// CHECK-NOT: nn.cast
+// CHECK: nn.conv %{{.*}}, %{{.*}} {{.*}}group = 2 : i64
+func.func @convolved_codes(%x: tensor<1x2x9xui8>, %f: tensor<1x2x9xf32>, %i: tensor<1x4x9xi32>)
+    -> (tensor<1x4x9xi32>, tensor<1x4x9xf32>, tensor<1x4x9xf32>, tensor<1x4x9xi32>) {
+  %c = nn.constant dense<3> : tensor<4x2x1xi8>
+  %s = nn.constant dense<0.5> : tensor<f32>
+  %z = nn.constant dense<1> : tensor<i32>
+  %l = nn.cast %x {to = i32} : (tensor<1x2x9xui8>) -> tensor<1x2x9xi32>
+  %w = nn.cast %c {to = i32} : (tensor<4x2x1xi8>) -> tensor<4x2x1xi32>
+  %r = nn.binary sub %w, %z : (tensor<4x2x1xi32>, tensor<i32>) -> tensor<4x2x1xi32>
+  %a = nn.conv %l, %r {dilations = array<i64: 1>, group = 1 : i64, pads = array<i64: 0, 0>, strides = array<i64: 1>} : (tensor<1x2x9xi32>, tensor<4x2x1xi32>) -> tensor<1x4x9xi32>
+  %d = nn.dequantize_linear %x, %s {axis = 1 : i64, block_size = 0 : i64} : (tensor<1x2x9xui8>, tensor<f32>) -> tensor<1x2x9xf32>
+  %v = nn.dequantize_linear %c, %s {axis = 0 : i64, block_size = 0 : i64} : (tensor<4x2x1xi8>, tensor<f32>) -> tensor<4x2x1xf32>
+  %b = nn.conv %d, %v {dilations = array<i64: 1>, group = 1 : i64, pads = array<i64: 0, 0>, strides = array<i64: 1>} : (tensor<1x2x9xf32>, tensor<4x2x1xf32>) -> tensor<1x4x9xf32>
+  %u = nn.dequantize_linear %c, %s {axis = 0 : i64, block_size = 0 : i64} : (tensor<4x2x1xi8>, tensor<f32>) -> tensor<4x2x1xf32>
+  %e = nn.conv %f, %u {dilations = array<i64: 1>, group = 1 : i64, pads = array<i64: 0, 0>, strides = array<i64: 1>} : (tensor<1x2x9xf32>, tensor<4x2x1xf32>) -> tensor<1x4x9xf32>
+  %t = nn.cast %c {to = i32} : (tensor<4x2x1xi8>) -> tensor<4x2x1xi32>
+  %g = nn.conv %i, %t {dilations = array<i64: 1>, group = 2 : i64, pads = array<i64: 0, 0>, strides = array<i64: 1>} : (tensor<1x4x9xi32>, tensor<4x2x1xi32>) -> tensor<1x4x9xi32>
+  return %a, %b, %e, %g : tensor<1x4x9xi32>, tensor<1x4x9xf32>, tensor<1x4x9xf32>, tensor<1x4x9xi32>
+}
