@@ -5,6 +5,8 @@
 #include "compiler/reference/AttentionRows.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "compiler/reference/Indexing.h"
 #include "mlir/IR/AffineExpr.h"
@@ -167,7 +169,34 @@ llvm::Expected<AttentionRows> AttentionRows::create(attn::AttentionInterface op,
     return error;
   if (llvm::Error error = rows.checkExtents(op))
     return error;
+  if (auto sdpa = dyn_cast<attn::SdpaOp>(op.getOperation()); sdpa && sdpa.getQkInt8()) {
+    quantizeRows(rows.query);
+    quantizeRows(rows.key);
+  }
   return rows;
+}
+
+void AttentionRows::quantizeRows(Mapped &tensor) {
+  int64_t size = tensor.layout.extents[attn::kHeadSize], stride = tensor.layout.strides[attn::kHeadSize];
+  // Elements whose place along the head size is 0 start a row.
+  for (int64_t start = 0; start < int64_t(tensor.elements.size()); ++start) {
+    if (start / stride % size != 0)
+      continue;
+    float largest = 0;
+    for (int64_t d = 0; d < size; ++d) {
+      auto magnitude = static_cast<float>(std::abs(tensor.elements[start + d * stride]));
+      largest = std::isnan(magnitude) || magnitude > largest ? magnitude : largest;
+      if (std::isnan(largest))
+        break;
+    }
+    float scale = largest / 127.0F;
+    scale = scale < std::numeric_limits<float>::min() ? 1.0F : scale;
+    float inverse = 1.0F / scale;
+    for (int64_t d = 0; d < size; ++d) {
+      double &element = tensor.elements[start + d * stride];
+      element = std::isfinite(largest) ? std::nearbyint(static_cast<float>(element) * inverse) * double(scale) : NAN;
+    }
+  }
 }
 
 llvm::Error AttentionRows::checkExtents(attn::AttentionInterface op) {

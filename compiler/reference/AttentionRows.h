@@ -95,6 +95,9 @@ private:
   static llvm::Expected<Mapped> createMapped(const HostTensor &tensor, mlir::AffineMap map, const HostTensor *scale,
                                              const HostTensor *zeroPoint);
   llvm::Error checkExtents(attn::AttentionInterface op);
+  /// Replaces each row along the head size by its codes times its scale: attn.sdpa's qk_int8. Products and sums of
+  /// these are exact up to f64's rounding of scales.
+  static void quantizeRows(Mapped &tensor);
   /// Entry |b| of a scalar or of a vector with one entry a batch.
   static int64_t getLength(const HostTensor *lengths, int64_t b, int64_t fallback);
 

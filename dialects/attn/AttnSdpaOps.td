@@ -120,6 +120,16 @@ def Attn_SdpaOp : Attn_SdpaBaseOp<"sdpa", [AttrSizedResultSegments]> {
     maximum) is replaced by `p * min(round_half_even(exp(...) / p), 127)` in the product with value, but not in
     the sum. That is the running form's rounding, so it excludes a probability region.
 
+    **Scores of bytes.** With `qk_int8` query and key, of f32, multiply as integers of 8 bits. Each row x along d, of
+    a query head or a key head, has a scale and codes of its own, computed in f32:
+
+        x_scale = max|x| / 127, or 1 where that is below 2^-126
+        code    = round_half_even(x * (1 / x_scale))                                       (-127 to 127)
+        score[j] = score_region(scale * (query_scale * key_scale) * sum_d query_code * key_code, ...)
+
+    If a number of a row isn't finite, its scale is NaN. The sum of codes is exact: f32 holds it up to a head size of
+    1024, which is the greatest allowed. Codes depend on their own row alone, so neither the batch nor padding matters.
+
     Example: causal attention with a key padding mask, 12 heads on 4 key heads, in BSND.
 
     ```mlir
@@ -163,14 +173,17 @@ def Attn_SdpaOp : Attn_SdpaBaseOp<"sdpa", [AttrSizedResultSegments]> {
     Errors: `expects key and value of equal sequence length, got 128 and 96`; `expects q_num_heads to be a
     multiple of kv_num_heads, got 12 and 5`; `expects exactly one of the attribute scale and the operand
     scale`; `expects score region arguments ('f32', 'index', 'index', 'index', 'index'), got ...`; `expects no
-    probability_scale beside a probability region`.
+    probability_scale beside a probability region`; `expects query and key of f32 with
+    qk_int8, got 'i8' and 'i8'`.
 
     Rationale: dialects/attn/README.md, decisions 1 to 7.
   }];
   let arguments = !con(Attn_Inputs, (ins Variadic<AnyRankedTensor>:$probability_captures), Attn_Attributes,
-                       (ins DefaultValuedAttr<AffineMapArrayAttr, "{}">:$probability_capture_maps));
+                       (ins DefaultValuedAttr<AffineMapArrayAttr, "{}">:$probability_capture_maps, UnitAttr:$qk_int8));
   let regions = (region MaxSizedRegion<1>:$score, MaxSizedRegion<1>:$mask, MaxSizedRegion<1>:$probability);
   let extraClassDeclaration = Attn_MapAccessors # [{
+    /// 127 * 127 * 1024 < 2^24.
+    static constexpr int64_t kMaxQkInt8HeadSize = 1024;
     ::llvm::SmallVector<::mlir::AffineMap> getProbabilityCaptureMapList() {
       return ::llvm::to_vector(getProbabilityCaptureMaps().getAsValueRange<::mlir::AffineMapAttr>());
     }

@@ -315,6 +315,19 @@ static LogicalResult verifyRegions(AttentionInterface op) {
 // Ops.
 //===------------------------------------------------------------------------------------------------------------===//
 
+/// Checks what 8-bit scores need: floats to quantise, and sums that f32 holds.
+static LogicalResult verifyQkInt8(SdpaOp op, int64_t headSize) {
+  if (!op.getQkInt8())
+    return success();
+  Type query = getTensorType(op.getQuery()).getElementType(), key = getTensorType(op.getKey()).getElementType();
+  if (!query.isF32() || !key.isF32())
+    return op.emitOpError("expects query and key of f32 with qk_int8, got ") << query << " and " << key;
+  if (ShapedType::isDynamic(headSize) || headSize > SdpaOp::kMaxQkInt8HeadSize)
+    return op.emitOpError("expects a static head size of at most ")
+           << SdpaOp::kMaxQkInt8HeadSize << " with qk_int8, got sizes " << formatList(headSize);
+  return success();
+}
+
 LogicalResult SdpaOp::verify() {
   auto op = cast<AttentionInterface>(getOperation());
   AttentionExtents extents;
@@ -325,6 +338,8 @@ LogicalResult SdpaOp::verify() {
     return failure();
   if (!getProbability().empty() && getProbabilityScale())
     return emitOpError("expects no probability_scale beside a probability region");
+  if (failed(verifyQkInt8(*this, extents.size.extent)))
+    return failure();
   int64_t heads = getQNumHeads();
   if (Value lse = getLse())
     if (failed(verifyElementType(op, "lse", lse, getScoreType(op))) ||

@@ -409,6 +409,20 @@ static LogicalResult verifyParts(AttentionOp op) {
   return success();
 }
 
+/// 8-bit scores: floats to quantise, and sums that f32 holds.
+static LogicalResult verifyQkInt8(AttentionOp op) {
+  if (!op.getQkInt8())
+    return success();
+  constexpr int64_t kMaxHeadSize = 1024;
+  auto size = dyn_cast<AffineConstantExpr>(op.getBounds().getResult(AttentionOp::HeadSize));
+  if (!size || size.getValue() > kMaxHeadSize)
+    return op.emitOpError() << "expects a constant head size of at most " << kMaxHeadSize << " with qk_int8";
+  Type query = getElementTypeOrSelf(op.getQuery()), key = getElementTypeOrSelf(op.getKey());
+  if (!query.isF32() || !key.isF32())
+    return op.emitOpError() << "expects query and key of f32 with qk_int8, got " << query << " and " << key;
+  return success();
+}
+
 LogicalResult AttentionOp::verify() {
   if (getBounds().getNumResults() != NumLoops)
     return emitOpError() << "expects " << unsigned(NumLoops) << " loops, got " << getBounds().getNumResults();
@@ -421,7 +435,8 @@ LogicalResult AttentionOp::verify() {
   if (getNumResults() != 1u + getHasLse() + getHasProbabilities())
     return emitOpError() << "expects " << 1 + getHasLse() + getHasProbabilities() << " results, got "
                          << getNumResults();
-  if (failed(verifyAttentionMaps(*this, toMaps(getIndexingMaps()))) || failed(verifyParts(*this)))
+  if (failed(verifyAttentionMaps(*this, toMaps(getIndexingMaps()))) || failed(verifyParts(*this)) ||
+      failed(verifyQkInt8(*this)))
     return failure();
   Builder builder(getContext());
   SmallVector<Type> captures = elementTypes(getCaptures().getTypes());

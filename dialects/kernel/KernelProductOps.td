@@ -122,6 +122,10 @@ def Kernel_AttentionOp : Kernel_Root<"attention"> {
     f32. They may use `kernel.index` of the loops 0 to 4. The scale is the attribute, or with `has_scale_input` the
     input after the lengths, a scalar.
 
+    With `qk_int8` query and key multiply as codes of 8 bits, by a scale for each row along d, as attn.sdpa defines:
+
+      s[n] = score(scale * (query_scale * key_scale) * sum over d of query_code * key_code, captures...)
+
     With a `probability` region there are two passes over the keys: one for each row's maximum and sum, one for its
     weights. The region is applied to every key below kv_len, with 0 for those that the mask hides; targets skip hidden
     keys where it provably gives 0 for 0. Such kernels neither give nor take parts.
@@ -172,7 +176,7 @@ def Kernel_AttentionOp : Kernel_Root<"attention"> {
   let arguments = (ins Variadic<AnyRankedTensor>:$inputs, Variadic<Index>:$sizes, AffineMapAttr:$bounds,
                        AffineMapArrayAttr:$indexing_maps, OptionalAttr<F32Attr>:$scale, StrAttr:$fully_masked,
                        UnitAttr:$has_kv_len, UnitAttr:$has_scale_input, UnitAttr:$has_lse, UnitAttr:$has_probabilities,
-                       OptionalAttr<I64Attr>:$part_size, UnitAttr:$gives_parts, UnitAttr:$takes_parts);
+                       OptionalAttr<I64Attr>:$part_size, UnitAttr:$gives_parts, UnitAttr:$takes_parts, UnitAttr:$qk_int8);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let regions = (region SizedRegion<1>:$score, SizedRegion<1>:$mask, MaxSizedRegion<1>:$probability);
   let assemblyFormat = [{

@@ -91,6 +91,7 @@ std::string make_attributes(const attention_text &text) {
                              {text.scale_input, ", has_scale_input"},
                              {text.lse && !gives, ", has_lse"},
                              {text.probabilities && !gives, ", has_probabilities"},
+                             {text.qk_int8, ", qk_int8"},
                              {gives, ", part_size = 256 : i64, gives_parts"},
                              {takes, ", part_size = 256 : i64, takes_parts"}})
     result += isSet ? name : "";

@@ -31,6 +31,8 @@ struct attention_text {
   std::string probability = "";
   std::string fully_masked = "literal";
   bool kv_len = false, scale_input = false, lse = false, probabilities = false;
+  /// Query and key multiply as codes of 8 bits.
+  bool qk_int8 = false;
   /// States of parts: none, gives (the only result) or takes (the input before the captures).
   enum class parts_use { none, gives, takes } parts = parts_use::none;
 

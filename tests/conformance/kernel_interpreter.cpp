@@ -24,29 +24,6 @@ namespace heddle::conformance {
 
 namespace {
 
-int64_t evaluate(AffineExpr expr, ArrayRef<int64_t> dims, ArrayRef<int64_t> symbols) {
-  if (auto constant = dyn_cast<AffineConstantExpr>(expr))
-    return constant.getValue();
-  if (auto dim = dyn_cast<AffineDimExpr>(expr))
-    return dims[dim.getPosition()];
-  if (auto symbol = dyn_cast<AffineSymbolExpr>(expr))
-    return symbols[symbol.getPosition()];
-  auto binary = cast<AffineBinaryOpExpr>(expr);
-  int64_t left = evaluate(binary.getLHS(), dims, symbols), right = evaluate(binary.getRHS(), dims, symbols);
-  switch (expr.getKind()) {
-  case AffineExprKind::Add:
-    return left + right;
-  case AffineExprKind::Mul:
-    return left * right;
-  case AffineExprKind::FloorDiv:
-    return llvm::divideFloorSigned(left, right);
-  case AffineExprKind::CeilDiv:
-    return llvm::divideCeilSigned(left, right);
-  default:
-    return llvm::mod(left, right);
-  }
-}
-
 void set(host_tensor &tensor, int64_t position, const scalar &value) {
   if (isa<FloatType>(tensor.type))
     tensor.set_float(position, value.f);
@@ -359,16 +336,26 @@ private:
     std::vector<bool> keep;
   };
 
+  /// The current row of query or key, input |number|, as it multiplies.
+  std::vector<double> factors_of(kernel::AttentionOp op, unsigned number) {
+    std::vector<double> row;
+    for_each({kernel::AttentionOp::HeadSize}, [&] { row.push_back(elements(number, number + 1)[0].f); });
+    dims_[kernel::AttentionOp::HeadSize] = 0;
+    if (op.getQkInt8())
+      quantize_row(row);
+    return row;
+  }
+
   attention_row score_row(kernel::AttentionOp op, int64_t keys) {
     using loops = kernel::AttentionOp;
     unsigned first = op.getFirstCapture(), inputs = op.getInputs().size();
     double scale =
         op.getScale() ? op.getScale()->convertToDouble() : elements(*op.getScaleInput(), *op.getScaleInput() + 1)[0].f;
     attention_row row;
+    std::vector<double> query = factors_of(op, 0);
     for (dims_[loops::Key] = 0; dims_[loops::Key] < keys; ++dims_[loops::Key]) {
-      double dot = 0;
-      for_each({loops::HeadSize}, [&] { dot += elements(0, 1)[0].f * elements(1, 2)[0].f; });
-      dims_[loops::HeadSize] = 0;
+      std::vector<double> key = factors_of(op, 1);
+      double dot = std::inner_product(query.begin(), query.end(), key.begin(), 0.0);
       values captures = elements(first, inputs), arguments = captures;
       arguments.insert(arguments.begin(), scalar::of(scale * dot));
       row.scores.push_back(body(op.getScore(), arguments)[0].f);

@@ -2,6 +2,7 @@
 
 #include "tests/conformance/scalar_ops.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -217,6 +218,44 @@ scalar combine(kernel::Combiner combiner, const scalar &a, const scalar &b) {
     return {minimum(a.f, b.f), std::min(a.i, b.i)};
   }
   return {};
+}
+
+int64_t evaluate(AffineExpr expr, ArrayRef<int64_t> dims, ArrayRef<int64_t> symbols) {
+  if (auto constant = dyn_cast<AffineConstantExpr>(expr))
+    return constant.getValue();
+  if (auto dim = dyn_cast<AffineDimExpr>(expr))
+    return dims[dim.getPosition()];
+  if (auto symbol = dyn_cast<AffineSymbolExpr>(expr))
+    return symbols[symbol.getPosition()];
+  auto binary = cast<AffineBinaryOpExpr>(expr);
+  int64_t left = evaluate(binary.getLHS(), dims, symbols), right = evaluate(binary.getRHS(), dims, symbols);
+  switch (expr.getKind()) {
+  case AffineExprKind::Add:
+    return left + right;
+  case AffineExprKind::Mul:
+    return left * right;
+  case AffineExprKind::FloorDiv:
+    return llvm::divideFloorSigned(left, right);
+  case AffineExprKind::CeilDiv:
+    return llvm::divideCeilSigned(left, right);
+  default:
+    return llvm::mod(left, right);
+  }
+}
+
+void quantize_row(std::vector<double> &row) {
+  float largest = 0;
+  bool is_finite = true;
+  for (double x : row) {
+    is_finite = is_finite && std::isfinite(x);
+    largest = std::max(largest, static_cast<float>(std::abs(x)));
+  }
+  float scale = largest / 127.0F;
+  if (scale < std::numeric_limits<float>::min())
+    scale = 1;
+  const float inverse = 1.0F / scale;
+  for (double &x : row)
+    x = is_finite ? std::nearbyint(static_cast<float>(x) * inverse) * static_cast<double>(scale) : NAN;
 }
 
 } // namespace heddle::conformance

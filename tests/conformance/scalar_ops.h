@@ -27,4 +27,10 @@ bool is_integer_division(mlir::Operation *op);
 scalar neutral(kernel::Combiner combiner, mlir::Type type);
 scalar combine(kernel::Combiner combiner, const scalar &a, const scalar &b);
 
+/// |expr| at the given indices.
+int64_t evaluate(mlir::AffineExpr expr, llvm::ArrayRef<int64_t> dims, llvm::ArrayRef<int64_t> symbols);
+
+/// Replaces f32 numbers by their codes of 8 bits times the scale: attn.sdpa's qk_int8.
+void quantize_row(std::vector<double> &row);
+
 } // namespace heddle::conformance

@@ -295,7 +295,8 @@ attn::SdpaOp AttentionForm::createOp(llvm::ArrayRef<KeyMask> skipped) const {
       mapAttr(query.map(attn::kQuery)), builder.getAffineMapArrayAttr(scoreMaps),
       builder.getAffineMapArrayAttr(maskMaps),
       /*probability_scale=*/FloatAttr(), attn::NormalizerAttr::get(context, attn::Normalizer::Softmax),
-      attn::FullyMaskedAttr::get(context, rule), /*probability_capture_maps=*/builder.getAffineMapArrayAttr({}));
+      attn::FullyMaskedAttr::get(context, rule), /*probability_capture_maps=*/builder.getAffineMapArrayAttr({}),
+      /*qk_int8=*/false);
 }
 
 FailureOr<AttentionForm::Result> AttentionForm::build() const {

@@ -89,7 +89,7 @@ Value AttentionItem::queryMemory() { return shape.copyQuery ? emitter.scratch : 
 
 Value AttentionItem::queryAddress(const AttentionRow &row) {
   if (shape.copyQuery)
-    return place(shape.queries, emitter.mul(row.slot, packer.paddedDepth()));
+    return place(shape.queries, emitter.mul(row.slot, emitter.size(shape.rowDepth)));
   select(row);
   loops[Loops::HeadSize] = Value();
   return emitter.address(plan.getInput(0), loops);
@@ -236,7 +236,10 @@ void AttentionItem::packGroup(const KeyBlock &block, Value start, Value count, V
   Value end = emitter.add(block.begin, block.length);
   auto packKeys = [&] {
     emitter.forLoop(start, emitter.add(start, count), kLanes, [&](Value key) {
-      packer.pack(panelAddress(key), emitter.add(block.begin, key), end, /*columnsAreWhole=*/false);
+      Value panel = shape.multipliesBytes ? emitter.size(shape.staged) : panelAddress(key);
+      packer.pack(panel, emitter.add(block.begin, key), end, /*columnsAreWhole=*/false);
+      if (shape.quantizes)
+        quantizeKeys(key, panel);
     });
   };
   if (packsKeys)

@@ -72,6 +72,16 @@ public:
   mlir::Value queryStep();
   void copyQueries();
 
+  //===--- Codes ------------------------------------------------------------===//
+  /// Steps of the loop over the head size: elements, or bytes four at a time.
+  mlir::Value getSteps();
+  /// Copies the queries as codes and stores their scales, times attention's own scale.
+  void quantizeQueries();
+  /// Sums of the block's keys |key| to |key| + 15 before their first product.
+  mlir::Value loadOffsets(mlir::Value key);
+  /// Adds to each lane of |sum| its four products of unsigned |left| and signed |right| bytes.
+  mlir::Value multiplyBytes(mlir::Value sum, mlir::Value left, mlir::Value right);
+
   //===--- State in scratch -------------------------------------------------===//
   /// Element |i| of the part of scratch that starts at |start|.
   mlir::Value place(mlir::AffineExpr start, mlir::Value i) { return emitter.add(emitter.size(start), i); }
@@ -101,7 +111,7 @@ public:
   /// Is group |group| of the packed block of class |expected| or a later one?
   mlir::Value isAtLeast(mlir::Value group, GroupClass expected);
   /// Element number of (d = 0, lane 0) of the panel of the block's keys |key| to |key| + 15.
-  mlir::Value panelAddress(mlir::Value key) { return emitter.mul(key, packer.paddedDepth()); }
+  mlir::Value panelAddress(mlir::Value key) { return emitter.mul(key, emitter.size(shape.rowDepth)); }
   /// Memory of the keys as they are, and element number of (key |key|, d = 0) in it.
   mlir::Value keyMemory() { return emitter.getBinding(plan.bindings[1]); }
   mlir::Value keyAddress(mlir::Value key);
@@ -134,6 +144,10 @@ private:
   mlir::Value classifyGroup(mlir::Value group, mlir::Value keyLow, mlir::Value keyHigh);
   mlir::Value scanGroup(mlir::Value keyLow, mlir::Value keyHigh);
   void packGroup(const KeyBlock &block, mlir::Value start, mlir::Value count, mlir::Value packsKeys);
+  /// Stores codes of the current row at |target| and their scale.
+  void quantizeQuery(mlir::Value slot, mlir::Value target);
+  /// Makes of the panel of floats at |panel|, which holds the block's keys |key| to |key| + 15, one of codes.
+  void quantizeKeys(mlir::Value key, mlir::Value panel);
 
   PanelPacker packer;
   mlir::Value rowBegin, rowCount; // queries of the item

@@ -40,9 +40,9 @@ AffineExpr KernelPlan::layOutAttention(AffineExpr depth) {
   AffineExpr rows = getAffineConstantExpr(attention.getRowsPerItem(), func.getContext());
   AffineExpr keys = getAffineConstantExpr(attention.blockKv, func.getContext());
   AffineExpr none = getAffineConstantExpr(0, func.getContext());
-  reserve(depth * attention.blockKv); // panels of keys are the first thing in scratch
+  reserve(attention.rowDepth * attention.blockKv); // panels of keys are the first thing in scratch
   attention.values = reserve(attention.copyValue ? attention.valueWidth * attention.blockKv : none);
-  attention.queries = reserve(attention.copyQuery ? depth * attention.getRowsPerItem() : none);
+  attention.queries = reserve(attention.copyQuery ? attention.rowDepth * attention.getRowsPerItem() : none);
   attention.scores = reserve(keys * attention.rowTile);
   attention.outputs = reserve(attention.valueWidth * attention.getRowsPerItem());
   // A tile's rows are updated as a whole vector, which may end behind the last row.
@@ -53,6 +53,12 @@ AffineExpr KernelPlan::layOutAttention(AffineExpr depth) {
   attention.factors = reserve(lanes * 3);
   attention.tileSums = reserve(lanes * attention.rowTile);
   attention.groups = reserve(keys.ceilDiv(kLanes));
+  if (!attention.quantizes)
+    return end;
+  attention.staged = reserve(attention.multipliesBytes ? depth * kLanes : none);
+  attention.queryScales = reserve(rows);
+  attention.keyScales = reserve(keys);
+  attention.keyOffsets = reserve(attention.multipliesBytes ? keys : none);
   return end;
 }
 
@@ -90,7 +96,9 @@ LogicalResult KernelPlan::planAttention() {
   attention.headsAreDigit = !heads || *heads == 0;
   attention.heads = std::max<int64_t>(heads.value_or(1), 1);
   attention.blockQ = std::max<int64_t>(config.getInteger(config::kBlockQ) / attention.heads, 1);
-  attention.copyQuery = nest.accesses[0].isIrregularIn(Loops::HeadSize);
+  attention.quantizes = op.getQkInt8();
+  attention.multipliesBytes = attention.quantizes && config.getString(config::kMultiplier) == config::kByteDots;
+  attention.copyQuery = attention.quantizes || nest.accesses[0].isIrregularIn(Loops::HeadSize);
   const Access &value = nest.accesses[2];
   attention.copyValue = value.isIrregularIn(Loops::Key) || value.isIrregularIn(Loops::ValueSize) ||
                         getLaneStride(value, Loops::ValueSize, kLanes) != LaneStride::Unit;
@@ -115,12 +123,15 @@ LogicalResult KernelPlan::planAttention() {
   int64_t scorePasses = op.getProbability().empty() ? 1 : 2;
   items.workPerItem = (depth * scorePasses + width) * keys * rowsPerItem;
   const Access &key = nest.accesses[1];
-  attention.readsKeys = op.getGivesParts() && nest.bounds[Loops::HeadSize].getConstant() &&
+  // Codes need a key's scale first, and packing finds it.
+  attention.readsKeys = op.getGivesParts() && !attention.quantizes && nest.bounds[Loops::HeadSize].getConstant() &&
                         !key.isIrregularIn(Loops::HeadSize) &&
                         getLaneStride(key, Loops::HeadSize, kLanes) == LaneStride::Unit;
   attention.valueWidth = width.ceilDiv(kLanes) * kLanes;
   constexpr int64_t kFloatBytes = 4;
-  items.scratchBytes = layOutAttention(depth.ceilDiv(kLanes) * kLanes) * kFloatBytes;
+  AffineExpr paddedDepth = depth.ceilDiv(kLanes) * kLanes;
+  attention.rowDepth = attention.multipliesBytes ? depth.ceilDiv(kLanes) * (kLanes / kFloatBytes) : paddedDepth;
+  items.scratchBytes = layOutAttention(paddedDepth) * kFloatBytes;
   return success();
 }
 

@@ -118,85 +118,6 @@ void AttentionTile::fillGroup(Value start) {
                                 emitter.add(emitter.add(scoreAddress(r), start), emitter.index(offset)));
 }
 
-SmallVector<Value> AttentionTile::emitDots(Value start) {
-  int64_t vectors = shape.columnVectors;
-  SmallVector<Value> queries, panels;
-  for (const AttentionRow &row : tileRows)
-    queries.push_back(item.queryAddress(row));
-  for (int64_t j = 0; j < vectors; ++j)
-    panels.push_back(item.panelAddress(emitter.add(start, emitter.index(j * kLanes))));
-  Value memory = item.queryMemory(), step = item.queryStep();
-  SmallVector<Value> zeros(count * vectors, emitter.zero(item.vectorType));
-  FloatMath m(b, loc, item.vectorType);
-  return emitter.forLoop(emitter.index(0), emitter.bound(Loops::HeadSize), 1, zeros, [&](Value d, ValueRange current) {
-    Value offset = emitter.mul(d, emitter.index(kLanes)), queryOffset = emitter.mul(d, step);
-    SmallVector<Value> keys, next;
-    for (Value panel : panels)
-      keys.push_back(b.create<vector::LoadOp>(loc, item.vectorType, emitter.scratch, emitter.add(panel, offset)));
-    for (int64_t r = 0; r < count; ++r) {
-      Value element = b.create<memref::LoadOp>(loc, memory, emitter.add(queries[r], queryOffset));
-      Value spread = b.create<vector::BroadcastOp>(loc, item.vectorType, element);
-      for (int64_t j = 0; j < vectors; ++j)
-        next.push_back(m.fma(spread, keys[j], current[r * vectors + j]));
-    }
-    return next;
-  });
-}
-
-SmallVector<Value> AttentionTile::emitDotsOfKeys(const KeyBlock &block, Value start) {
-  // By way of the scores' place in scratch, so that the long code for a vector exists once.
-  auto placeOf = [&](int64_t r, Value key) { return emitter.add(scoreAddress(r), key); };
-  emitter.forLoop(start, emitter.add(start, emitter.index(width)), kLanes, [&](Value key) {
-    Value isWhole =
-        b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ule, emitter.add(key, emitter.index(kLanes)), block.length);
-    auto store = [&](bool clamps) {
-      for (auto [r, dot] : llvm::enumerate(emitDotsOfVector(block, key, clamps)))
-        b.create<vector::StoreOp>(loc, dot, emitter.scratch, placeOf(r, key));
-    };
-    emitter.ifThen(isWhole, [&] { store(/*clamps=*/false); }, [&] { store(/*clamps=*/true); });
-  });
-  SmallVector<Value> dots;
-  for (int64_t r = 0; r < count; ++r)
-    for (int64_t j = 0; j < shape.columnVectors; ++j)
-      dots.push_back(b.create<vector::LoadOp>(loc, item.vectorType, emitter.scratch,
-                                              placeOf(r, emitter.add(start, emitter.index(j * kLanes)))));
-  return dots;
-}
-
-SmallVector<Value> AttentionTile::emitDotsOfVector(const KeyBlock &block, Value key, bool clamps) {
-  Value last = emitter.sub(block.length, emitter.index(1));
-  SmallVector<Value> keys, queries;
-  for (int64_t lane = 0; lane < kLanes; ++lane) {
-    Value place = emitter.add(key, emitter.index(lane));
-    keys.push_back(item.keyAddress(emitter.add(block.begin, clamps ? emitter.min(place, last) : place)));
-  }
-  for (const AttentionRow &row : tileRows)
-    queries.push_back(item.queryAddress(row));
-  Value memory = item.queryMemory(), step = item.queryStep();
-  FloatMath m(b, loc, item.vectorType);
-  // One product after the other in ascending order, as from packed keys.
-  auto addProducts = [&](Value d, int64_t size, ValueRange current) {
-    Lanes lanes{kLanes, Loops::HeadSize, size < kLanes ? emitter.maskBelow(emitter.index(size)) : Value()};
-    SmallVector<Value> rows, next(current);
-    for (Value address : keys)
-      rows.push_back(emitter.loadUnit(item.keyMemory(), b.getF32Type(), emitter.add(address, d), lanes));
-    rows = buildTranspose(emitter, rows);
-    for (int64_t i = 0; i < size; ++i)
-      for (int64_t r = 0; r < count; ++r) {
-        Value offset = emitter.mul(emitter.add(d, emitter.index(i)), step);
-        Value element = b.create<memref::LoadOp>(loc, memory, emitter.add(queries[r], offset));
-        next[r] = m.fma(b.create<vector::BroadcastOp>(loc, item.vectorType, element), rows[i], next[r]);
-      }
-    return next;
-  };
-  int64_t depth = *item.plan.nest.bounds[Loops::HeadSize].getConstant(), whole = depth / kLanes * kLanes;
-  SmallVector<Value> sums(count, emitter.zero(item.vectorType));
-  if (whole > 0)
-    sums = emitter.forLoop(emitter.index(0), emitter.index(whole), kLanes, sums,
-                           [&](Value d, ValueRange current) { return addProducts(d, kLanes, current); });
-  return whole == depth ? sums : addProducts(emitter.index(whole), depth - whole, sums);
-}
-
 void AttentionTile::emitScores(const KeyBlock &block, Value start, Value full) {
   SmallVector<Value> dots = pass.readsKeys ? emitDotsOfKeys(block, start) : emitDots(start);
   // Where all keys exist and all rows see them there is nothing to mask.
@@ -249,7 +170,8 @@ Value AttentionTile::emitScore(const KeyBlock &block, const AttentionRow &row, V
   item.loops[Loops::Key] = emitter.add(block.begin, key);
   SmallVector<Value> captures = item.loadCaptures(regions, lanes);
   SmallVector<Value> arguments = captures;
-  if (item.scale)
+  // Scales of codes hold it already.
+  if (item.scale && !shape.quantizes)
     dot = m.mul(dot, emitter.broadcast(item.scale, kLanes));
   arguments.insert(arguments.begin(), dot);
   auto score = RegionEmitter(emitter, item.loops, lanes).emit(scoreRegion, arguments);

@@ -44,6 +44,8 @@ private:
   void emitGroup(const KeyBlock &block, mlir::Value start, mlir::Value full);
   void fillGroup(mlir::Value start);
   llvm::SmallVector<mlir::Value> emitDots(mlir::Value start);
+  /// Sums of products of codes, for keys from |start| on, times both scales and attention's own.
+  llvm::SmallVector<mlir::Value> scaleDots(mlir::Value start, llvm::ArrayRef<mlir::Value> sums);
   llvm::SmallVector<mlir::Value> emitDotsOfKeys(const KeyBlock &block, mlir::Value start);
   /// Products of all rows with the block's keys |key| to |key| + 15; those that don't exist count as the last one where
   /// |clamps|.

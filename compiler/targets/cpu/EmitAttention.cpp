@@ -34,7 +34,9 @@ public:
         shape(item.shape), scalar(b, loc, b.getF32Type()), nought(emitter.index(0)) {}
 
   LogicalResult emit() {
-    if (shape.copyQuery)
+    if (shape.quantizes)
+      item.quantizeQueries();
+    else if (shape.copyQuery)
       item.copyQueries();
     forRows([&](Value slot) { item.resetRow(slot); });
     if (item.op.getGivesParts()) {

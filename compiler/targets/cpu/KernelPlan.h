@@ -97,6 +97,14 @@ struct AttentionPlan {
   /// Items of a single tile of rows take the keys as they lie and transpose them in registers: nothing would read
   /// packed ones twice. Only kernels for few rows have code for it.
   bool readsKeys = false;
+  /// Queries and keys multiply as codes of 8 bits by a scale for each of their rows: as bytes, four along the head size
+  /// at once, or as floats.
+  bool quantizes = false, multipliesBytes = false;
+  /// Floats of scratch from one packed key, or copied query, to the next.
+  mlir::AffineExpr rowDepth;
+  /// For codes, places in scratch: 16 keys before they are quantised; a scale for each row of the item and each key of
+  /// the block; -128 times the sum of each key's codes, since a query's bytes are its codes + 128.
+  mlir::AffineExpr staged, queryScales, keyScales, keyOffsets;
   /// Places in scratch, in floats: packed keys, copied values and queries, a tile's scores, and per row of the item
   /// the output so far, the greatest score, the sum of weights and what becomes of the row; per row of a tile the
   /// factors by which what came before and what a block adds join, the block's maximum, and 16 partial sums; per group

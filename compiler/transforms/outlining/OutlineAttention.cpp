@@ -219,7 +219,8 @@ Operation *AttentionOutliner::create(OpBuilder &b, Location loc, TypeRange types
   return b.create<kernel::AttentionOp>(loc, types, inputs, sizes, bounds, maps, op.getScaleAttr(),
                                        attn::stringifyFullyMasked(op.getFullyMasked()), op.getKvLen() != nullptr,
                                        op.getScaleOperand() != nullptr, op.getLse() && !gives,
-                                       op.getProbabilities() && !gives, partSize, gives, parts == Parts::Take);
+                                       op.getProbabilities() && !gives, partSize, gives, parts == Parts::Take,
+                                       op.getQkInt8());
 }
 
 TensorView AttentionOutliner::storeParts(ShapeExpr parts, ShapeExpr flops) {

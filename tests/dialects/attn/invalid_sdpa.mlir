@@ -480,3 +480,21 @@ func.func @probability_captures_without_region(%q: tensor<?x?x4x64xf32>, %gate: 
        : tensor<?x?x4x64xf32>, tensor<?x?x4x64xf32>, tensor<?x?x4x64xf32> -> tensor<?x?x4x64xf32>
   return
 }
+
+// -----
+
+func.func @codes_of_f16(%q: tensor<?x?x4x64xf16>) {
+  // expected-error @below {{expects query and key of f32 with qk_int8, got 'f16' and 'f16'}}
+  %o = attn.sdpa %q, %q, %q {q_num_heads = 4 : i64, kv_num_heads = 4 : i64, scale = 0.125 : f32, qk_int8}
+       : tensor<?x?x4x64xf16>, tensor<?x?x4x64xf16>, tensor<?x?x4x64xf16> -> tensor<?x?x4x64xf16>
+  return
+}
+
+// -----
+
+func.func @codes_of_many_products(%q: tensor<?x?x4x2048xf32>) {
+  // expected-error @below {{expects a static head size of at most 1024 with qk_int8, got sizes [2048]}}
+  %o = attn.sdpa %q, %q, %q {q_num_heads = 4 : i64, kv_num_heads = 4 : i64, scale = 0.125 : f32, qk_int8}
+       : tensor<?x?x4x2048xf32>, tensor<?x?x4x2048xf32>, tensor<?x?x4x2048xf32> -> tensor<?x?x4x2048xf32>
+  return
+}

@@ -436,3 +436,39 @@ kernel.func @scales_of_unknown_shape(%x: tensor<4x6xf32>, %w: tensor<1x3x16xi8>,
   } : tensor<4x16xf32>
   kernel.return %y : tensor<4x16xf32>
 }
+
+// -----
+
+kernel.func @codes_of_many_products(%q: tensor<2x1025xf32>, %k: tensor<5x1025xf32>, %v: tensor<5x4xf32>) -> tensor<2x4xf32> {
+  // expected-error @+1 {{expects a constant head size of at most 1024 with qk_int8}}
+  %o = kernel.attention bounds(affine_map<() -> (1, 1, 1, 2, 5, 1025, 4)>)
+      ins(%q, %k, %v : tensor<2x1025xf32>, tensor<5x1025xf32>, tensor<5x4xf32>)
+      attributes {indexing_maps = [affine_map<(b, g, r, m, n, d, e) -> (m, d)>, affine_map<(b, g, r, m, n, d, e) -> (n, d)>,
+                                   affine_map<(b, g, r, m, n, d, e) -> (n, e)>, affine_map<(b, g, r, m, n, d, e) -> (m, e)>],
+                  scale = 0.125 : f32, fully_masked = "zero", qk_int8} score {
+  ^bb0(%x: f32):
+    kernel.yield %x : f32
+  } mask {
+    %true = arith.constant true
+    kernel.yield %true : i1
+  } : tensor<2x4xf32>
+  kernel.return %o : tensor<2x4xf32>
+}
+
+// -----
+
+kernel.func @codes_of_bytes(%q: tensor<2x8xi8>, %k: tensor<5x8xi8>, %v: tensor<5x4xf32>) -> tensor<2x4xf32> {
+  // expected-error @+1 {{expects query and key of f32 with qk_int8, got 'i8' and 'i8'}}
+  %o = kernel.attention bounds(affine_map<() -> (1, 1, 1, 2, 5, 8, 4)>)
+      ins(%q, %k, %v : tensor<2x8xi8>, tensor<5x8xi8>, tensor<5x4xf32>)
+      attributes {indexing_maps = [affine_map<(b, g, r, m, n, d, e) -> (m, d)>, affine_map<(b, g, r, m, n, d, e) -> (n, d)>,
+                                   affine_map<(b, g, r, m, n, d, e) -> (n, e)>, affine_map<(b, g, r, m, n, d, e) -> (m, e)>],
+                  scale = 0.125 : f32, fully_masked = "zero", qk_int8} score {
+  ^bb0(%x: f32):
+    kernel.yield %x : f32
+  } mask {
+    %true = arith.constant true
+    kernel.yield %true : i1
+  } : tensor<2x4xf32>
+  kernel.return %o : tensor<2x4xf32>
+}

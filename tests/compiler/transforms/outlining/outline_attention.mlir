@@ -148,3 +148,16 @@ func.func @main(%q: tensor<?x12x?x64xf32> {nn.name = "q", nn.dims = ["b", 12, "s
      : tensor<?x12x?x64xf32>, tensor<?x12x64x?xf32>, tensor<?x12x?x64xf32> -> tensor<?x12x?x64xf32>
   return %o : tensor<?x12x?x64xf32>
 }
+
+// -----
+
+// Codes of queries and keys are the kernel's to make.
+// CHECK: rt.dispatch @f32_attention
+// CHECK-NOT: rt.dispatch
+// CHECK: kernel.attention {{.*}}qk_int8
+func.func @main(%q: tensor<?x?x12x64xf32> {nn.name = "q", nn.dims = ["b", "s", 12, 64]})
+    -> (tensor<?x?x12x64xf32> {nn.name = "o", nn.dims = ["b", "s", 12, 64]}) {
+  %o = attn.sdpa %q, %q, %q {q_num_heads = 12 : i64, kv_num_heads = 12 : i64, scale = 0.125 : f32, qk_int8}
+     : tensor<?x?x12x64xf32>, tensor<?x?x12x64xf32>, tensor<?x?x12x64xf32> -> tensor<?x?x12x64xf32>
+  return %o : tensor<?x?x12x64xf32>
+}
