@@ -32,15 +32,29 @@ std::vector<PlaceReport> heddle::describePlaces(ModuleOp module) {
   return places;
 }
 
+/// What became of a place that is quantised.
+static std::string describeForm(const PlaceReport &place, const QuantizationReport &quantization) {
+  return place.kind == "attention" ? "scores of 8 bits" : quantization.scheme;
+}
+
+/// The figures of |place|, where there are some.
+static const PlaceLoss *findLoss(const PlaceReport &place, const QuantizationReport &quantization) {
+  if (!quantization.loss)
+    return nullptr;
+  auto isSame = [&](const PlaceLoss &loss) { return loss.kind == place.kind && loss.nodes == place.nodes; };
+  auto found = llvm::find_if(quantization.loss->places, isSame);
+  return found == quantization.loss->places.end() ? nullptr : &*found;
+}
+
 std::string heddle::describeQuantized(ArrayRef<std::string> nodes, const QuantizationReport &quantization) {
-  if (quantization.scheme.empty())
+  if (quantization.scheme.empty() && quantization.places.empty())
     return "no: compiled without --quantize";
   llvm::StringSet<> names;
   for (const std::string &node : nodes)
     names.insert(node);
   for (const PlaceReport &place : quantization.places)
     if (llvm::any_of(place.nodes, [&](const std::string &node) { return names.contains(node); }))
-      return place.reason.empty() ? "yes: " + quantization.scheme : "no: " + place.reason;
+      return place.reason.empty() ? "yes: " + describeForm(place, quantization) : "no: " + place.reason;
   return "no: it has no matrix of weights";
 }
 
@@ -51,14 +65,15 @@ static std::string percent(double share) { return llvm::formatv("{0:f2} %", 100 
 /// "12 of 12 products, 2 of 3 tables".
 static std::string countPlaces(ArrayRef<PlaceReport> places) {
   std::string text;
-  for (StringRef kind : {"product", "table", "convolution"}) {
+  for (StringRef kind : {"product", "table", "convolution", "attention"}) {
     size_t all = 0, quantized = 0;
     for (const PlaceReport &place : places)
       if (place.kind == kind) {
         ++all;
         quantized += place.reason.empty();
       }
-    if (all != 0)
+    // Attention is mentioned where there is news of it; the report gives reasons.
+    if (all != 0 && (kind != "attention" || quantized != 0))
       text += (text.empty() ? "" : ", ") + std::to_string(quantized) + " of " + std::to_string(all) + " " + kind.str() +
               (all == 1 ? "" : "s");
   }
@@ -97,9 +112,10 @@ static std::string describeOutputs(ArrayRef<OutputLoss> outputs) {
 
 void heddle::summarizeQuantization(const CompileReport &report, llvm::raw_ostream &os) {
   const QuantizationReport &quantization = report.quantization;
-  if (quantization.scheme.empty())
+  if (quantization.scheme.empty() && quantization.places.empty())
     return;
-  os << "quantized " << quantization.scheme << ", " << countPlaces(quantization.places);
+  os << "quantized " << (quantization.scheme.empty() ? "no weights" : quantization.scheme) << ", "
+     << countPlaces(quantization.places);
   if (!quantization.loss) {
     os << "; loss not measured: " << quantization.notMeasured << "\n";
     return;
@@ -174,7 +190,7 @@ static void writeLoss(llvm::json::OStream &json, const QuantizationLoss &loss) {
 
 void heddle::writeQuantization(llvm::json::OStream &json, const CompileReport &report) {
   const QuantizationReport &quantization = report.quantization;
-  if (quantization.scheme.empty())
+  if (quantization.scheme.empty() && quantization.places.empty())
     return;
   json.attributeObject("quantization", [&] {
     json.attribute("scheme", quantization.scheme);
@@ -186,6 +202,8 @@ void heddle::writeQuantization(llvm::json::OStream &json, const CompileReport &r
           json.attribute("quantized", place.reason.empty());
           if (!place.reason.empty())
             json.attribute("reason", place.reason);
+          if (const PlaceLoss *loss = findLoss(place, quantization); loss && place.kind == "attention")
+            json.attribute("cosine", loss->cosine);
         });
     });
     if (quantization.loss)
@@ -204,7 +222,7 @@ std::string heddle::escapeHtml(StringRef text) {
 
 void heddle::writeQuantizationHtml(llvm::raw_ostream &os, const CompileReport &report) {
   const QuantizationReport &quantization = report.quantization;
-  if (quantization.scheme.empty())
+  if (quantization.scheme.empty() && quantization.places.empty())
     return;
   if (quantization.loss) {
     os << "<table>\n<tr><th>output<th>cosine<th>least cosine<th>largest error<th>relative error</tr>\n";
@@ -217,9 +235,12 @@ void heddle::writeQuantizationHtml(llvm::raw_ostream &os, const CompileReport &r
                           place->sqnr, describeOutlier(*place));
     os << "</table>\n";
   }
-  os << "<table>\n<tr><th>weights of<th>nodes<th>quantised</tr>\n";
-  for (const PlaceReport &place : quantization.places)
+  os << "<table>\n<tr><th>place<th>nodes<th>quantised<th>cosine</tr>\n";
+  for (const PlaceReport &place : quantization.places) {
+    const PlaceLoss *loss = findLoss(place, quantization);
     os << "<tr><td>" << place.kind << "<td>" << escapeHtml(llvm::join(place.nodes, ", ")) << "<td>"
-       << (place.reason.empty() ? quantization.scheme : "no: " + escapeHtml(place.reason)) << "</tr>\n";
+       << (place.reason.empty() ? describeForm(place, quantization) : "no: " + escapeHtml(place.reason)) << "<td>"
+       << (loss ? llvm::formatv("{0:f5}", loss->cosine).str() : "") << "</tr>\n";
+  }
   os << "</table>\n";
 }

@@ -33,7 +33,7 @@ struct AttentionReport {
 
 /// One place of weights: what it became, or why it stayed float.
 struct PlaceReport {
-  std::string kind; ///< "product", "table", "convolution"
+  std::string kind; ///< "product", "table", "convolution", "attention"
   std::vector<std::string> nodes;
   std::string reason; ///< empty where it is quantised
 };

@@ -59,6 +59,7 @@ static LogicalResult readOptions(const heddle_compile_options_t &request, Compil
   options.quantization.embedding = request.embedding ? request.embedding : "int8";
   options.quantization.exclude.assign(request.excludes, request.excludes + request.exclude_count);
   options.quantization.allowsPairSafe = !request.no_pair_safe;
+  options.quantization.attention = request.attention_int8 ? request.attention_int8 : "auto";
   options.shapes.assign(request.shapes, request.shapes + request.shape_count);
   if (request.targets) {
     SmallVector<StringRef> specs;
@@ -139,6 +140,8 @@ static LogicalResult measure(const heddle_compile_options_t &request, CompileOpt
   }
   llvm::append_range(options.quantization.exclude, loss.exclude);
   options.quantization.channelRanges = loss.channelRanges;
+  options.quantization.isAttentionMeasured = true;
+  options.quantization.lossyAttention = loss.lossyAttention;
   options.quantization.sampleCount = loss.sampleCount;
   report.loss = std::move(loss);
   return success();

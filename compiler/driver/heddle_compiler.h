@@ -19,7 +19,7 @@ extern "C" {
 #define HEDDLE_COMPILER_API __attribute__((visibility("default")))
 
 /// Raised when a struct below changes.
-#define HEDDLE_COMPILER_API_VERSION 5
+#define HEDDLE_COMPILER_API_VERSION 6
 
 /// Called as phases pass, from any of the compiler's threads but one call at a time: |phase| is one of the phase names,
 /// |done| of |total| units. First it is called with |total| 0: then |phase| is a line to show as it is, which says what
@@ -65,6 +65,7 @@ typedef struct heddle_compile_options_t {
   heddle_compiler_sample_fn_t samples; ///< calibration data; null: generated inputs
   void *samples_user;
   int no_pair_safe;           ///< not 0: plain scales even for targets without VNNI
+  const char *attention_int8; ///< scores as 8 bits: "auto" (null), "on" or "off"
   const char *compile_to;     ///< phase to stop after; its IR is written to |output_path| ("-": standard output)
   const char *dump_phases_to; ///< folder for the IR after each phase
   const char *report_path;    ///< compile report, JSON, or HTML if it ends in .html

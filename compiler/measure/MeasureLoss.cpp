@@ -44,6 +44,7 @@ private:
   LogicalResult gatherInputs();
   FailureOr<bool> fetchSample(size_t index);
   LogicalResult measure(ArrayRef<char> selection, size_t maxSamples, LossStatistics &statistics);
+  LogicalResult chooseAttention(LossStatistics &statistics);
   LogicalResult search(const LossStatistics &all);
   bool exceedsBound(const LossStatistics &statistics) const {
     return options.maxLoss && statistics.getRelativeError() > *options.maxLoss;
@@ -122,6 +123,7 @@ LogicalResult LossMeasurement::compile() {
   if (failed(parseTargets(options.compile.targets, targets, errors)))
     return failure();
   both.quantization.channelRanges = loss.channelRanges;
+  both.quantization.floatAttention = whyFloatAttention(both.quantization, targets);
   isPairSafe = isPairSafe.value_or(needsPairSafeWeights(options.compile.quantization, targets));
   both.quantization.pairSafe = isPairSafe;
   // In a context of its own, whose mapping of the model's file goes when it has been compiled.
@@ -266,6 +268,28 @@ LogicalResult LossMeasurement::smooth(LossStatistics &statistics) {
   return exceedsBound(statistics) ? compile() : success();
 }
 
+/// Leaves float what attention loses too much, where that is to be decided here, and measures anew.
+LogicalResult LossMeasurement::chooseAttention(LossStatistics &statistics) {
+  // SageAttention's bound of a layer that is good enough (2410.02367).
+  constexpr double kLeastCosine = 0.998;
+  if (options.compile.quantization.attention != "auto")
+    return success();
+  SmallVector<size_t> lossy;
+  for (auto [i, place] : llvm::enumerate(loss.places))
+    if (place.kind == "attention" && !place.nodes.empty() && statistics.getLeastCosine(i) < kLeastCosine)
+      lossy.push_back(i);
+  if (lossy.empty())
+    return success();
+  if (!session && failed(compile()))
+    return failure();
+  for (size_t i : lossy) {
+    selection[i] = 0;
+    loss.lossyAttention.push_back(loss.places[i].nodes.front());
+  }
+  statistics = LossStatistics(session->getEntry(), selection.size());
+  return measure(selection, std::numeric_limits<size_t>::max(), statistics);
+}
+
 //===----------------------------------------------------------------------===//
 // The search
 //===----------------------------------------------------------------------===//
@@ -282,12 +306,13 @@ LogicalResult LossMeasurement::keepsBound(ArrayRef<char> selection, bool &keeps)
 /// of these needn't.
 LogicalResult LossMeasurement::search(const LossStatistics &all) {
   std::vector<size_t> order;
+  const std::vector<char> allowed = selection;
   for (size_t i = 0; i < selection.size(); ++i)
-    if (!loss.places[i].nodes.empty()) // what has no name can't be excluded by one
+    if (allowed[i] && !loss.places[i].nodes.empty()) // what has no name can't be excluded by one
       order.push_back(i);
   llvm::sort(order, [&](size_t a, size_t b) { return std::pair(all.getSqnr(a), a) < std::pair(all.getSqnr(b), b); });
   auto without = [&](size_t count) {
-    std::vector<char> chosen(selection.size(), 1);
+    std::vector<char> chosen = allowed;
     for (size_t place : ArrayRef(order).take_front(count))
       chosen[place] = 0;
     return chosen;
@@ -333,7 +358,8 @@ void LossMeasurement::describe(const LossStatistics &statistics) {
     place.isQuantized = selection[i];
     place.sqnr = statistics.getSqnr(i);
     std::tie(place.outlier, place.outlierRatio) = statistics.getOutlier(i);
-    if (!place.isQuantized)
+    place.cosine = statistics.getLeastCosine(i);
+    if (!place.isQuantized && !llvm::is_contained(loss.lossyAttention, place.nodes.front()))
       loss.exclude.push_back(place.nodes.front());
   }
 }
@@ -347,7 +373,7 @@ LogicalResult LossMeasurement::run() {
   if (options.maxLoss && statistics.getOutputs().empty())
     return errors.add({ErrorCode::H0111, "the model has no output of f32 that could be bounded", "in --max-loss",
                        "leave it out; the report says how noisy each node is, --exclude keeps nodes float"});
-  if (failed(measure(selection, kAll, statistics)) || failed(smooth(statistics)))
+  if (failed(measure(selection, kAll, statistics)) || failed(smooth(statistics)) || failed(chooseAttention(statistics)))
     return failure();
   if (exceedsBound(statistics)) {
     double all = statistics.getRelativeError();

@@ -38,12 +38,13 @@ struct OutputLoss {
   double largestError = 0, relativeError = 0; ///< max |difference|; the same / max |float|
 };
 
-/// One place of weights, compared with its float form on the same input.
+/// One place of weights, or attention, compared with its float form on the same input.
 struct PlaceLoss {
   std::string kind;
   std::vector<std::string> nodes;
   bool isQuantized = true; ///< else the search left it float
   double sqnr = 0;         ///< signal to quantisation noise, in dB; at most 200
+  double cosine = 1;       ///< the least that such noise leaves between both forms' results
   int64_t outlier = -1;    ///< channel of the input that reaches farthest; none for a table
   double outlierRatio = 0; ///< its max |x| to the median channel's
 };
@@ -53,7 +54,8 @@ struct QuantizationLoss {
   std::vector<OutputLoss> outputs;
   std::vector<OutputLoss> plainScales; ///< what the outputs would be without pair-safe weights; empty where they are
   std::vector<PlaceLoss> places;
-  std::vector<std::string> exclude; ///< a node of each place that the search left float: values for --exclude
+  std::vector<std::string> exclude;        ///< a node of each place that the search left float: values for --exclude
+  std::vector<std::string> lossyAttention; ///< a node of each attention that `auto` leaves float for what it would lose
   /// What smoothing takes, where it makes the outputs better than they are without: options of the compilation.
   std::map<std::string, std::vector<float>> channelRanges;
   size_t sampleCount = 0;

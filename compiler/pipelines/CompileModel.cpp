@@ -144,7 +144,8 @@ LogicalResult ModelCompiler::runPhase(Phase phase) {
   case Phase::Quantization:
     setChannelRanges(options.quantization, *out.module);
     result = runPipeline([&](OpPassManager &pm) {
-      buildQuantizationPipeline(pm, options.quantization, needsPairSafeWeights(options.quantization, out.targets));
+      buildQuantizationPipeline(pm, options.quantization, needsPairSafeWeights(options.quantization, out.targets),
+                                whyFloatAttention(options.quantization, out.targets));
     });
     break;
   case Phase::Outlining:

@@ -19,6 +19,9 @@ bool needsPairSafeWeights(const QuantizationOptions &options, llvm::ArrayRef<Com
 /// Leaves what calibration found on |module|, for nn-quantize-weights.
 void setChannelRanges(const QuantizationOptions &options, mlir::ModuleOp module);
 
+/// Why no attention is quantised; empty where some may be.
+std::string whyFloatAttention(const QuantizationOptions &options, llvm::ArrayRef<CompiledTarget> targets);
+
 /// Appends the options of quantisation that aren't the default, as `heddle inspect` shows them.
 void addQuantizationOptions(const QuantizationOptions &options,
                             std::vector<std::pair<std::string, std::string>> &normalized);

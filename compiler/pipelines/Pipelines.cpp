@@ -46,9 +46,7 @@ void heddle::buildFusionPipeline(OpPassManager &pm) {
   pm.addPass(createCanonicalizerPass());
 }
 
-void heddle::buildQuantizationPipeline(OpPassManager &pm, const QuantizationOptions &options, bool pairSafe) {
-  if (options.scheme.empty())
-    return;
+static void addWeights(OpPassManager &pm, const QuantizationOptions &options, bool pairSafe) {
   nn::QuantizeWeightsPassOptions weights;
   weights.scheme = options.scheme == "w8a8"    ? nn::QuantizationScheme::W8A8
                    : options.scheme == "w8a32" ? nn::QuantizationScheme::W8A32
@@ -60,6 +58,23 @@ void heddle::buildQuantizationPipeline(OpPassManager &pm, const QuantizationOpti
   pm.addPass(nn::createQuantizeWeightsPass(weights));
   // One table read by several gathers is quantised once.
   pm.addPass(createCSEPass());
+}
+
+void heddle::buildQuantizationPipeline(OpPassManager &pm, const QuantizationOptions &options, bool pairSafe,
+                                       const std::string &floatAttention) {
+  bool hasWeights = !options.scheme.empty();
+  if (hasWeights)
+    addWeights(pm, options, pairSafe);
+  if (!hasWeights && options.attention != "on")
+    return;
+  nn::QuantizeScoresPassOptions scores;
+  scores.selective = options.attention == "auto";
+  scores.unless = floatAttention;
+  scores.exclude = options.exclude;
+  scores.lossy = options.lossyAttention;
+  scores.compare = options.compares;
+  // Behind the weights: places that are compared count on from theirs.
+  pm.addPass(nn::createQuantizeScoresPass(scores));
 }
 
 void heddle::buildOutliningPipeline(OpPassManager &pm, const OutliningOptions &options) {

@@ -210,8 +210,10 @@ class QuantizeTest(case.ArtifactTestCase):
         self.assertEqual(self.report["quantization"], report["quantization"])
 
     def test_measuring_can_be_left_out(self):
-        artifact, report = self.compile_quantized("unmeasured", "--no-measure")
-        self.assertEqual(self.coded.read_bytes(), artifact.read_bytes())
+        # Whether attention is worth it takes measuring.
+        measured, _ = self.compile_quantized("measured", "--attention-int8", "off")
+        artifact, report = self.compile_quantized("unmeasured", "--attention-int8", "off", "--no-measure")
+        self.assertEqual(measured.read_bytes(), artifact.read_bytes())
         self.assertEqual(report["quantization"]["not_measured"], "not asked for")
         self.assertNotIn("loss", report["quantization"])
 
@@ -248,6 +250,63 @@ class QuantizeTest(case.ArtifactTestCase):
         onnx.save(changed, self.scratch / "changed.onnx")
         result = command.heddle("verify", self.coded, self.scratch / "changed.onnx", expect=1)
         self.assertIn("DIFFER", result.stdout)
+
+    def attention_of(self, report):
+        return [place for place in report["quantization"]["places"] if place["kind"] == "attention"]
+
+    def test_attention_is_quantised_where_that_is_faster(self):
+        _, report = self.compile_quantized("vnni", "--target", "cpu:cascadelake")
+        attention = self.attention_of(report)
+        self.assertEqual([place["quantized"] for place in attention], [True, True])
+        self.assertTrue(all(0.998 < place["cosine"] < 1 for place in attention))
+        for targets, options, reason in (
+                ("cpu:cascadelake,cpu:x86-64-v3", [], "a target has no VNNI, without which codes gain nothing"),
+                ("cpu:cascadelake", ["--attention-int8", "off"], "switched off"),
+                ("cpu:cascadelake", ["--exclude", "0.*"], "excluded"),
+                ("cpu:cascadelake", ["--no-measure"], "what it would lose isn't measured")):
+            _, report = self.compile_quantized("float", "--target", targets, *options)
+            self.assertEqual(self.attention_of(report)[0].get("reason"), reason)
+
+    def test_attention_that_would_lose_too_much_stays_float(self):
+        """A channel of a head's keys reaches 300 times as far as others. As a bias it changes nothing and is left out;
+        as a weight it spoils codes, although queries don't look at it."""
+        random, bias = np.random.default_rng(9), np.zeros(128, np.float32)
+        bias[::32] = 300
+        query, key = (random.standard_normal((128, 128), dtype=np.float32) * 128 ** -0.5 for _ in range(2))
+        query[:, ::32] = 0
+        key[:, ::32] *= 300
+        for name, weights, kept in (("bias", {"layer0.key.b": bias}, True),
+                                    ("weight", {"layer0.query.w": query, "layer0.query.b": 0 * bias,
+                                                "layer0.key.w": key}, False)):
+            model, path = self.scratch / f"{name}.onnx", self.scratch / f"{name}.json"
+            onnx.save(bert.Bert(layers=2, width=128, heads=4, hidden=320, vocabulary=1000, weights=weights).build(),
+                      model)
+            command.compile_model(model, self.scratch / "codes.heddle", "--quantize", "w8a8", "--target",
+                                  "cpu:cascadelake", "--report", path)
+            report = json.loads(path.read_text())
+            first, second = self.attention_of(report)
+            self.assertEqual([first["quantized"], second["quantized"]], [kept, True])
+            self.assertEqual(first["cosine"] > 0.998, kept)
+            self.assertEqual(first.get("reason"), None if kept else "it would lose too much")
+            self.assertGreater(report["quantization"]["loss"]["outputs"][0]["cosine"], 0.999)
+            self.assertEqual(report["quantization"]["loss"]["exclude"], [])
+
+    def test_attention_alone_can_be_quantised(self):
+        """Against the evaluator's rounding, on any machine; bit for bit alone and in a batch, on one thread and two."""
+        artifact, path = self.scratch / "attention.heddle", self.scratch / "attention.json"
+        command.compile_model(self.model, artifact, "--attention-int8", "on", "--report", path)
+        report = json.loads(path.read_text())
+        self.assertEqual([place["quantized"] for place in self.attention_of(report)], [True, True])
+        self.assertEqual({kernel["quantized"] for kernel in report["kernels"] if "attention" in kernel["name"]},
+                         {"yes: scores of 8 bits"})
+        feeds = self.feeds()
+        plain, coded = self.run_artifact(self.plain, feeds), self.run_artifact(artifact, feeds)
+        alone = self.run_artifact(artifact, {name: values[1:2] for name, values in feeds.items()})
+        for name, values in coded.items():
+            # Measured: 0.2 % of the largest value.
+            self.assertLess(relative_error(values, plain[name]), 0.01)
+            self.assertGreater(relative_error(values, plain[name]), 1e-5, "float by mistake")
+            self.assertEqual(values[1:2].tobytes(), alone[name].tobytes())
 
     def test_sentences_of_a_real_encoder(self):
         model = models.minilm()

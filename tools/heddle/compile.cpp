@@ -35,6 +35,9 @@ public:
                  ".npz files, a folder of them, or .jsonl of ids: measure on these; may be repeated");
     options.flag("--no-measure", noMeasure, "don't measure what quantisation costs");
     options.flag("--no-pair-safe", noPairSafe, "w8a8 without the coarser weights that AVX2 multiplies fastest");
+    options.text(
+        "--attention-int8", attention, "auto|on|off",
+        "multiply queries and keys as 8 bits; auto, the default: with w8a8, where it is faster and loses little");
     options.flag("--no-fusion", noFusion, "leave the model's operators as they are written, for comparison");
     options.text("--compile-to", phase, "PHASE", "stop after import, fusion, quantization, outlining, tiling ...");
     options.text("--dump-phases-to", dumpFolder, "FOLDER", "write the IR after each phase");
@@ -64,6 +67,7 @@ public:
     request.max_loss = maxLoss == kNone ? 0 : maxLoss;
     request.no_measure = noMeasure;
     request.no_pair_safe = noPairSafe;
+    request.attention_int8 = orNull(attention);
     request.compile_to = orNull(phase);
     request.dump_phases_to = orNull(dumpFolder);
     request.report_path = orNull(report);
@@ -100,7 +104,7 @@ private:
     return pointers;
   }
 
-  std::string model, output, targets, bucket, precision, quantize, embedding, phase, dumpFolder, report;
+  std::string model, output, targets, bucket, precision, quantize, embedding, attention, phase, dumpFolder, report;
   std::vector<std::string> shapes, excludes, calibration;
   static constexpr double kNone = -1;
   double maxLoss = kNone;

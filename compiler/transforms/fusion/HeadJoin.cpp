@@ -300,7 +300,7 @@ SdpaOp HeadJoiner::run() {
       AffineMapAttr::get(AffineMap::get(kHeadSize + 1, 0, exprs, context)), builder.getAffineMapArrayAttr(scoreMaps),
       builder.getAffineMapArrayAttr(maskMaps), /*probability_scale=*/FloatAttr(), first.getNormalizerAttr(),
       first.getFullyMaskedAttr(), /*probability_capture_maps=*/builder.getAffineMapArrayAttr({}),
-      first.getQkInt8());
+      first.getQkInt8Attr());
   IRMapping mapping;
   first.getScore().cloneInto(&op.getScore(), mapping);
   first.getMask().cloneInto(&op.getMask(), mapping);

@@ -216,11 +216,10 @@ Operation *AttentionOutliner::create(OpBuilder &b, Location loc, TypeRange types
                                      AffineMap bounds, ArrayAttr maps, Parts parts) {
   bool gives = parts == Parts::Give;
   IntegerAttr partSize = parts == Parts::None ? IntegerAttr() : b.getI64IntegerAttr(kPartSize);
-  return b.create<kernel::AttentionOp>(loc, types, inputs, sizes, bounds, maps, op.getScaleAttr(),
-                                       attn::stringifyFullyMasked(op.getFullyMasked()), op.getKvLen() != nullptr,
-                                       op.getScaleOperand() != nullptr, op.getLse() && !gives,
-                                       op.getProbabilities() && !gives, partSize, gives, parts == Parts::Take,
-                                       op.getQkInt8());
+  return b.create<kernel::AttentionOp>(
+      loc, types, inputs, sizes, bounds, maps, op.getScaleAttr(), attn::stringifyFullyMasked(op.getFullyMasked()),
+      op.getKvLen() != nullptr, op.getScaleOperand() != nullptr, op.getLse() && !gives, op.getProbabilities() && !gives,
+      partSize, gives, parts == Parts::Take, op.getQkInt8());
 }
 
 TensorView AttentionOutliner::storeParts(ShapeExpr parts, ShapeExpr flops) {

@@ -24,11 +24,22 @@ static DictionaryAttr describe(Builder builder, StringRef name, RankedTensorType
 }
 
 Comparison::Comparison(func::FuncOp func, int64_t count) : func(func) {
+  constexpr StringLiteral kName = "heddle.selection";
   Builder builder(func.getContext());
-  auto type = RankedTensorType::get({count}, builder.getI1Type());
   unsigned index = func.getNumArguments();
-  func.insertArgument(index, type, describe(builder, "heddle.selection", type), func.getLoc());
+  if (index > 0) {
+    auto name = func.getArgAttrOfType<StringAttr>(index - 1, NnDialect::getNameAttrName());
+    // Places of another pass come first.
+    if (name && name.getValue() == kName)
+      first = typeOf(func.getArgument(--index)).getDimSize(0);
+  }
+  auto type = RankedTensorType::get({first + count}, builder.getI1Type());
+  if (index == func.getNumArguments())
+    func.insertArgument(index, type, describe(builder, kName, type), func.getLoc());
   selection = func.getArgument(index);
+  selection.setType(type);
+  func.setArgAttrs(index, describe(builder, kName, type));
+  func.setType(builder.getFunctionType(func.getBody().getArgumentTypes(), func.getResultTypes()));
 }
 
 void Comparison::addResult(StringRef kind, int64_t index, Value value) {
@@ -44,6 +55,7 @@ Value Comparison::reduceAll(OpBuilder &builder, Location loc, Value value) {
 
 Value Comparison::select(OpBuilder &builder, int64_t index, Value plain, Value quantized, Value activation) {
   Location loc = plain.getLoc();
+  index += first;
   auto vector = [&](int64_t value) {
     auto type = RankedTensorType::get({1}, builder.getI64Type());
     return builder.create<ConstantOp>(loc, DenseElementsAttr::get(type, builder.getI64IntegerAttr(value)));

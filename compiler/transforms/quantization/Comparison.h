@@ -13,11 +13,11 @@ namespace heddle::nn {
 /// Adds an input and results to one function. finish() must follow the last select().
 class Comparison {
 public:
-  /// The function gets its selecting input, of |count| entries.
+  /// The function gets its selecting input, of |count| entries; where it has one, that grows by as many.
   Comparison(mlir::func::FuncOp func, int64_t count);
 
-  /// What stands for the result of place |index|: |quantized| where the input says so, else |plain|. |activation| is
-  /// what both multiply, null for a table.
+  /// What stands for the result of place |index| of this comparison: |quantized| where the input says so, else |plain|.
+  /// |activation| is what both multiply, null for a table.
   mlir::Value select(mlir::OpBuilder &builder, int64_t index, mlir::Value plain, mlir::Value quantized,
                      mlir::Value activation);
 
@@ -30,6 +30,7 @@ private:
 
   mlir::func::FuncOp func;
   mlir::Value selection;
+  int64_t first = 0; ///< entry of this comparison's place 0
   llvm::SmallVector<std::pair<std::string, mlir::Value>> results;
 };
 

@@ -67,7 +67,7 @@ LogicalResult NodePatterns::checkAllMatched(ArrayRef<StringRef> candidates,
     allMatched = false;
     InFlightDiagnostic diagnostic = emitError();
     if (entry.glob)
-      diagnostic << "the pattern '" << entry.text << "' matches no product or table that could be quantised";
+      diagnostic << "the pattern '" << entry.text << "' matches no product, table or attention that could be quantised";
     else
       diagnostic << "'" << entry.text << "' is no pattern for node names: " << entry.fault;
     SmallVector<StringRef> nearest = findNearest(entry.text, candidates);

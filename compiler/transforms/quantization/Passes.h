@@ -5,6 +5,7 @@
 #ifndef HEDDLE_COMPILER_TRANSFORMS_QUANTIZATION_PASSES_H
 #define HEDDLE_COMPILER_TRANSFORMS_QUANTIZATION_PASSES_H
 
+#include "dialects/attn/AttnDialect.h"
 #include "dialects/nn/NnDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"

@@ -58,7 +58,8 @@ def QuantizeWeightsPass : Pass<"nn-quantize-weights", "::mlir::ModuleOp"> {
 
     Input invariant: shapes are inferred, projections fused; locations name the model's nodes.
     Output IR: every product by a constant matrix of f32 that isn't excluded is in its quantised form.
-    Fails where a pattern of `exclude` matches none of the places that could be quantised.
+    Fails where a pattern of `exclude` matches neither a place that could be quantised nor attention, which
+    attn-quantize-scores leaves float by the same patterns.
   }];
   let options = [
     Option<"scheme", "scheme", "::heddle::nn::QuantizationScheme",
@@ -80,6 +81,47 @@ def QuantizeWeightsPass : Pass<"nn-quantize-weights", "::mlir::ModuleOp"> {
     Statistic<"numSmoothed", "num-smoothed", "Activations whose channels are smoothed">
   ];
   let dependentDialects = ["::heddle::nn::NnDialect"];
+}
+
+def QuantizeScoresPass : Pass<"attn-quantize-scores", "::mlir::ModuleOp"> {
+  let summary = "Let queries and keys of attention multiply as codes of 8 bits";
+  let description = [{
+    Marks attention by `qk_int8`: each row of queries and keys gets codes and a scale of its own when the kernel reads
+    it, so nothing else changes, and no row depends on another.
+
+        %o = attn.sdpa %q, %k, %v {q_num_heads = 12 : i64, kv_num_heads = 12 : i64, scale = 1.25e-01 : f32}
+          : tensor<?x?x12x64xf32>, tensor<?x?x12x64xf32>, tensor<?x?x12x64xf32> -> tensor<?x?x12x64xf32>
+      ==>
+        %o = attn.sdpa %q, %k, %v {q_num_heads = 12 : i64, kv_num_heads = 12 : i64, qk_int8, scale = 1.25e-01 : f32}
+          : tensor<?x?x12x64xf32>, tensor<?x?x12x64xf32>, tensor<?x?x12x64xf32> -> tensor<?x?x12x64xf32>
+
+    Where the key's projection adds a bias, no score region but a sum sees it, and nobody else reads the keys, they lose
+    it: softmax doesn't depend on it (it adds one number to all scores of a row), and codes have its range for the rest.
+
+    Attention stays float where its queries and keys aren't f32, its head size isn't a constant of at most 1024, or its
+    weights are results; with `selective` also where codes gain nothing: heads smaller than 32, and keys that aren't of
+    the queries' sequence, since few queries can't pay for the codes of many keys. The module's attribute
+    `nn.quantization` says of each attention, behind the weights, what became of it or why it stayed.
+
+    With `compare` both forms are kept as nn-quantize-weights does it; places count on from its places.
+
+    Input invariant: shapes are inferred; locations name the model's nodes.
+    Output IR: every attention that may be is marked.
+    Fails where `selective` meets shapes that can't be known before a run.
+  }];
+  let options = [
+    Option<"selective", "selective", "bool", /*default=*/"false", "Leave attention float where codes gain nothing">,
+    Option<"unless", "unless", "std::string", /*default=*/"\"\"",
+           "Why all attention stays float, for the report; empty: it needn't">,
+    ListOption<"exclude", "exclude", "std::string", "Globs on node names: attention that stays float">,
+    ListOption<"lossy", "lossy", "std::string", "Nodes of attention that was found to lose too much">,
+    Option<"compare", "compare", "bool", /*default=*/"false",
+           "Keep the float forms too, with an input that selects and results that compare">];
+  let statistics = [
+    Statistic<"numAttentions", "num-attentions", "Attentions whose scores are quantised">,
+    Statistic<"numKeyBiases", "num-key-biases", "Biases taken off keys">
+  ];
+  let dependentDialects = ["::heddle::attn::AttnDialect", "::heddle::nn::NnDialect"];
 }
 
 #endif // HEDDLE_COMPILER_TRANSFORMS_QUANTIZATION_PASSES_TD

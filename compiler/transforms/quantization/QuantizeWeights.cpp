@@ -5,8 +5,11 @@
 #include "compiler/transforms/quantization/Comparison.h"
 #include "compiler/transforms/quantization/NodePatterns.h"
 #include "compiler/transforms/quantization/Passes.h"
+#include "compiler/transforms/quantization/PlaceReport.h"
 #include "compiler/transforms/quantization/QuantizedForms.h"
 #include "compiler/transforms/quantization/WeightSites.h"
+#include "dialects/attn/AttnOps.h"
+#include "dialects/nn/Locations.h"
 #include "llvm/ADT/STLExtras.h"
 
 #define DEBUG_TYPE "nn-quantize-weights"
@@ -28,7 +31,6 @@ struct QuantizeWeightsPass : impl::QuantizeWeightsPassBase<QuantizeWeightsPass> 
 private:
   void quantize(func::FuncOp func, ArrayRef<WeightSite> sites);
   Value quantize(OpBuilder &builder, const WeightSite &site, QuantizedForms &forms, Value &activation);
-  void report(ArrayRef<WeightSite> sites);
 };
 
 void QuantizeWeightsPass::runOnOperation() {
@@ -48,6 +50,14 @@ void QuantizeWeightsPass::runOnOperation() {
       else if (site.kind == WeightSiteKind::Table && !tables)
         site.reason = "tables stay float";
     }
+    // A pattern may name attention, which is attn-quantize-scores' to leave float.
+    for (auto attention : func.getOps<attn::SdpaOp>()) {
+      SmallVector<StringRef> nodes;
+      for (const OnnxNode &node : findOnnxNodes(attention.getLoc()))
+        nodes.push_back(node.name);
+      candidates.append(nodes);
+      (void)patterns.matches(nodes);
+    }
     functions.emplace_back(func, std::move(sites));
   }
   if (failed(patterns.checkAllMatched(candidates, emitError)))
@@ -56,7 +66,8 @@ void QuantizeWeightsPass::runOnOperation() {
     quantize(func, sites);
     // Other entry points are copies of this one.
     if (!func->hasAttr(NnDialect::getSpecializesAttrName()))
-      report(sites);
+      for (const WeightSite &site : sites)
+        addPlaceReport(module, stringifyWeightSiteKind(site.kind), site.nodes, site.reason);
   }
   module->removeAttr(NnDialect::getChannelRangesAttrName());
 }
@@ -104,21 +115,6 @@ Value QuantizeWeightsPass::quantize(OpBuilder &builder, const WeightSite &site, 
   ProductForm product = QuantizedForms::getProduct(builder, site.op);
   activation = product.lhs;
   return forms.buildProduct(builder, site.op, product);
-}
-
-/// Leaves on the module what became of each place.
-void QuantizeWeightsPass::report(ArrayRef<WeightSite> sites) {
-  Builder builder(&getContext());
-  SmallVector<Attribute> entries;
-  for (const WeightSite &site : sites) {
-    NamedAttrList entry;
-    entry.set("kind", builder.getStringAttr(stringifyWeightSiteKind(site.kind)));
-    entry.set("nodes", builder.getStrArrayAttr(site.nodes));
-    if (!site.reason.empty())
-      entry.set("reason", builder.getStringAttr(site.reason));
-    entries.push_back(entry.getDictionary(&getContext()));
-  }
-  getOperation()->setAttr(NnDialect::getQuantizationAttrName(), builder.getArrayAttr(entries));
 }
 
 } // namespace

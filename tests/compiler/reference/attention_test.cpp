@@ -88,11 +88,12 @@ TEST_F(AttentionTest, MultipliesCodesOfRows) {
   // The query's scale is 1 and its codes 127 and 2, halfway to even; the first key's scale is 2 and its codes 0 and
   // 127: 1 * 2 * (2 * 127) / 1024 = 0.49609375, where floats would give 0.62.
   auto attend = [&](std::vector<double> query, std::vector<double> keys) {
-    return runOp("attn.sdpa %a, %b, %c {q_num_heads = 1 : i64, kv_num_heads = 1 : i64, scale = 9.765625e-04 : f32, qk_int8} : "
-                 "tensor<1x1x1x2xf32>, tensor<1x2x1x2xf32>, tensor<1x2x1x1xf32> -> tensor<1x1x1x1xf32> "
-                 "lse tensor<1x1x1xf32>",
-                 {makeFloats({1, 1, 1, 2}, query), makeFloats({1, 2, 1, 2}, keys), makeFloats({1, 2, 1, 1}, {4, 8})},
-                 "tensor<1x1x1x1xf32>, tensor<1x1x1xf32>");
+    return runOp(
+        "attn.sdpa %a, %b, %c {q_num_heads = 1 : i64, kv_num_heads = 1 : i64, scale = 9.765625e-04 : f32, qk_int8} : "
+        "tensor<1x1x1x2xf32>, tensor<1x2x1x2xf32>, tensor<1x2x1x1xf32> -> tensor<1x1x1x1xf32> "
+        "lse tensor<1x1x1xf32>",
+        {makeFloats({1, 1, 1, 2}, query), makeFloats({1, 2, 1, 2}, keys), makeFloats({1, 2, 1, 1}, {4, 8})},
+        "tensor<1x1x1x1xf32>, tensor<1x1x1xf32>");
   };
   double other = std::exp(-0.49609375), weight = 1 / (1 + other), lse = 0.49609375 + std::log(1 + other);
   std::vector<HostTensor> y = attend({127, 2.5}, {0, 254, 0, 0});
