@@ -82,7 +82,7 @@ std::string heddle::whyFloatAttention(const QuantizationOptions &options, ArrayR
     return options.attention == "off" ? "switched off" : "";
   if (options.scheme != "w8a8")
     return "activations stay float";
-  // Elsewhere codes multiply as floats, at 1.02 to 1.07 times the time that floats take.
+  // Elsewhere codes multiply as floats, in 1.0 to 1.1 times the time that floats take.
   auto multipliesBytes = [](const CompiledTarget &compiled) {
     return llvm::is_contained(compiled.target->getFeatures(), "avx512vnni");
   };

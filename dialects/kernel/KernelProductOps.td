@@ -176,7 +176,8 @@ def Kernel_AttentionOp : Kernel_Root<"attention"> {
   let arguments = (ins Variadic<AnyRankedTensor>:$inputs, Variadic<Index>:$sizes, AffineMapAttr:$bounds,
                        AffineMapArrayAttr:$indexing_maps, OptionalAttr<F32Attr>:$scale, StrAttr:$fully_masked,
                        UnitAttr:$has_kv_len, UnitAttr:$has_scale_input, UnitAttr:$has_lse, UnitAttr:$has_probabilities,
-                       OptionalAttr<I64Attr>:$part_size, UnitAttr:$gives_parts, UnitAttr:$takes_parts, UnitAttr:$qk_int8);
+                       OptionalAttr<I64Attr>:$part_size, UnitAttr:$gives_parts, UnitAttr:$takes_parts,
+                       UnitAttr:$qk_int8);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let regions = (region SizedRegion<1>:$score, SizedRegion<1>:$mask, MaxSizedRegion<1>:$probability);
   let assemblyFormat = [{
