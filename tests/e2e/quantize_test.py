@@ -299,6 +299,7 @@ class QuantizeTest(case.ArtifactTestCase):
         self.assertEqual([place["quantized"] for place in self.attention_of(report)], [True, True])
         self.assertEqual({kernel["quantized"] for kernel in report["kernels"] if "attention" in kernel["name"]},
                          {"yes: scores of 8 bits"})
+        command.heddle("verify", artifact, self.model)
         feeds = self.feeds()
         plain, coded = self.run_artifact(self.plain, feeds), self.run_artifact(artifact, feeds)
         one = {name: values[1:2] for name, values in feeds.items()}

@@ -75,8 +75,8 @@ private:
       return tolerance;
     const heddle_program_info_t &info = loaded.info();
     for (size_t i = 0; i < info.option_count; ++i) {
-      std::string key = info.options[i].key;
-      if (key == "quantize")
+      std::string key = info.options[i].key, value = info.options[i].value;
+      if (key == "quantize" || (key == "attention-int8" && value == "on"))
         return 0.1;
       if (key == "precision")
         return 1e-2;
