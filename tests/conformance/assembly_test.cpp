@@ -305,6 +305,27 @@ INSTANTIATE_TEST_SUITE_P(Targets, AttentionLoops,
                            return name;
                          });
 
+class AttentionOfCodes : public testing::TestWithParam<const char *> {};
+
+TEST_P(AttentionOfCodes, KeepsItsTilesInRegisters) {
+  attention_text text{.key_heads = 12, .head_size = 64, .value_size = 64, .mask = kCausal, .qk_int8 = true};
+  std::string assembly = compile_to_assembly(text.build(), GetParam());
+  size_t whole_tiles = 0;
+  for (llvm::StringRef loop : find_inner_loops(assembly)) {
+    size_t products = occurrences(loop, "vpdpbusd");
+    if (products == 0)
+      continue;
+    EXPECT_EQ(find_stack_uses(loop), lines()) << loop.str();
+    // Eight rows by two panels; what packs keys multiplies once a step, to sum them.
+    whole_tiles += products % 16 == 0 && occurrences(loop, "vpbroadcastd") + occurrences(loop, "{1to16}") > 0;
+  }
+  EXPECT_GE(whole_tiles, 1u);
+  EXPECT_EQ(occurrences(assembly, "\tcall"), 1u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Targets, AttentionOfCodes, testing::Values("cascadelake", "znver4", "znver5"),
+                         [](const auto &info) { return std::string(info.param); });
+
 constexpr char kNorm[] = R"(
 #x = affine_map<(i, j)[s0, s1] -> (i, j)>
 kernel.func @norm(%x: tensor<?x?xf32> {kernel.dims = array<i64: 0, 1>}, %n: index, %s: index)
