@@ -9,6 +9,7 @@
 #include "compiler/measure/TensorDifference.h"
 #include "compiler/pipelines/CompileModel.h"
 #include "compiler/reference/Evaluator.h"
+#include "dialects/attn/AttnOps.h"
 #include "dialects/nn/NnDialect.h"
 #include "dialects/nn/NnOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -99,7 +100,9 @@ static StringRef findOption(const heddle_program_info_t &info, StringRef key) {
 static bool quantizesActivations(ModuleOp module) {
   return module
       ->walk([](Operation *op) {
-        bool rounds = isa<nn::QuantizeLinearOp, nn::DynamicQuantizeLinearOp, nn::QuantizeRowsOp>(op);
+        auto attention = dyn_cast<attn::SdpaOp>(op);
+        bool rounds = isa<nn::QuantizeLinearOp, nn::DynamicQuantizeLinearOp, nn::QuantizeRowsOp>(op) ||
+                      (attention && attention.getQkInt8());
         return rounds ? WalkResult::interrupt() : WalkResult::advance();
       })
       .wasInterrupted();
@@ -108,7 +111,7 @@ static bool quantizesActivations(ModuleOp module) {
 LogicalResult Verifier::prepareModel() {
   const heddle_program_info_t &info = session.getInfo();
   isSmoothed = !findOption(info, "calibrate").empty();
-  bool quantizes = !findOption(info, "quantize").empty() && !isSmoothed;
+  bool quantizes = (!findOption(info, "quantize").empty() || findOption(info, "attention-int8") == "on") && !isSmoothed;
   model.module = quantizes ? nullptr : importModel(options.modelPath, context, errors);
   if (quantizes ? failed(quantizeModel()) : !model.module)
     return failure();
@@ -132,9 +135,18 @@ LogicalResult Verifier::quantizeModel() {
   if (StringRef embedding = findOption(info, "embedding"); !embedding.empty())
     quantization.embedding = embedding.str();
   quantization.allowsPairSafe = findOption(info, "no-pair-safe").empty();
-  SmallVector<StringRef> patterns;
-  findOption(info, "exclude").split(patterns, ' ', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
-  quantization.exclude.assign(patterns.begin(), patterns.end());
+  auto split = [&](StringRef key, std::vector<std::string> &words) {
+    SmallVector<StringRef> parts;
+    findOption(info, key).split(parts, ' ', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
+    words.assign(parts.begin(), parts.end());
+  };
+  split("exclude", quantization.exclude);
+  // `auto` is written where it took some; what it measured needn't be measured again.
+  if (StringRef attention = findOption(info, "attention-int8"); !attention.empty()) {
+    quantization.attention = attention.str();
+    quantization.isAttentionMeasured = true;
+  }
+  split("attention-float", quantization.lossyAttention);
   return compileModel(compile, context, model, errors);
 }
 

@@ -292,7 +292,7 @@ LogicalResult ModelCompiler::writeArtifactFile() {
     artifact.options.push_back({"bucket", out.buckets.str()});
   if (options.precision != "f32")
     artifact.options.push_back({"precision", options.precision});
-  addQuantizationOptions(options.quantization, artifact.options);
+  addQuantizationOptions(options.quantization, out.targets, artifact.options);
   if (!options.fuses)
     artifact.options.push_back({"no-fusion", "true"});
   if (failed(writeArtifact(*out.module, images, artifact, options.outputPath, errors)))

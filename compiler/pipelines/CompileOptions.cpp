@@ -101,10 +101,12 @@ void heddle::setChannelRanges(const QuantizationOptions &options, ModuleOp modul
   module->setAttr(nn::NnDialect::getChannelRangesAttrName(), entries.getDictionary(module.getContext()));
 }
 
-void heddle::addQuantizationOptions(const QuantizationOptions &options,
+void heddle::addQuantizationOptions(const QuantizationOptions &options, ArrayRef<CompiledTarget> targets,
                                     std::vector<std::pair<std::string, std::string>> &normalized) {
-  if (options.attention != "auto")
+  if (options.attention != "auto" || whyFloatAttention(options, targets).empty())
     normalized.push_back({"attention-int8", options.attention});
+  if (!options.lossyAttention.empty())
+    normalized.push_back({"attention-float", llvm::join(options.lossyAttention, " ")});
   if (options.scheme.empty())
     return;
   normalized.push_back({"quantize", options.scheme});

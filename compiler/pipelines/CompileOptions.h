@@ -22,8 +22,10 @@ void setChannelRanges(const QuantizationOptions &options, mlir::ModuleOp module)
 /// Why no attention is quantised; empty where some may be.
 std::string whyFloatAttention(const QuantizationOptions &options, llvm::ArrayRef<CompiledTarget> targets);
 
-/// Appends the options of quantisation that aren't the default, as `heddle inspect` shows them.
-void addQuantizationOptions(const QuantizationOptions &options,
+/// Appends the options of quantisation that aren't the default, as `heddle inspect` shows them and `heddle verify`
+/// reads them. Where `auto` quantised attention for |targets| they say so, and which stayed float for what it would
+/// have lost.
+void addQuantizationOptions(const QuantizationOptions &options, llvm::ArrayRef<CompiledTarget> targets,
                             std::vector<std::pair<std::string, std::string>> &normalized);
 
 } // namespace heddle

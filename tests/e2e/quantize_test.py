@@ -290,6 +290,9 @@ class QuantizeTest(case.ArtifactTestCase):
             self.assertEqual(first.get("reason"), None if kept else "it would lose too much")
             self.assertGreater(report["quantization"]["loss"]["outputs"][0]["cosine"], 0.999)
             self.assertEqual(report["quantization"]["loss"]["exclude"], [])
+            options = json.loads(command.heddle("inspect", self.scratch / "codes.heddle", "--json").stdout)["options"]
+            self.assertEqual(options["attention-int8"], "auto")
+            self.assertEqual(options.get("attention-float"), None if kept else "0.softmax")
 
     def test_attention_alone_can_be_quantised(self):
         """On any machine; bit for bit alone and in a batch, padded and not, on one thread and two."""
