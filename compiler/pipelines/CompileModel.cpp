@@ -268,8 +268,9 @@ LogicalResult ModelCompiler::writeIr(StringRef path) {
   std::string text;
   llvm::raw_string_ostream os(text);
   printIr(os);
+  // A folder that can't be made shows as a file that can't be written.
   if (path != "-")
-    llvm::sys::fs::create_directories(llvm::sys::path::parent_path(path));
+    (void)llvm::sys::fs::create_directories(llvm::sys::path::parent_path(path));
   if (llvm::Error error = writeTextFile(path, text))
     return errors.add(
         {ErrorCode::H0519, "can't write '" + path.str() + "': " + llvm::toString(std::move(error)), "", ""});
