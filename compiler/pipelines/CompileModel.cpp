@@ -268,12 +268,14 @@ LogicalResult ModelCompiler::writeIr(StringRef path) {
   std::string text;
   llvm::raw_string_ostream os(text);
   printIr(os);
-  // A folder that can't be made shows as a file that can't be written.
-  if (path != "-")
-    (void)llvm::sys::fs::create_directories(llvm::sys::path::parent_path(path));
+  auto fail = [&](const std::string &reason) {
+    return errors.add({ErrorCode::H0519, "can't write '" + path.str() + "': " + reason, "", ""});
+  };
+  if (StringRef folder = llvm::sys::path::parent_path(path); !folder.empty())
+    if (std::error_code error = llvm::sys::fs::create_directories(folder))
+      return fail(error.message());
   if (llvm::Error error = writeTextFile(path, text))
-    return errors.add(
-        {ErrorCode::H0519, "can't write '" + path.str() + "': " + llvm::toString(std::move(error)), "", ""});
+    return fail(llvm::toString(std::move(error)));
   return success();
 }
 
