@@ -13,12 +13,12 @@
 
 namespace heddle {
 
+/// Infinite beside elements that aren't finite, unless both are alike, and where one tensor has more elements.
 struct TensorDifference {
-  double relative = 0;    ///< max|a-b| / max|b|; infinite beside elements that aren't finite, unless both are alike
+  double relative = 0;    ///< max|a-b| / max|b|
   double cosine = 1;      ///< of all finite elements as one vector each
   double strayShare = 0;  ///< of the elements, those that are farther off than the bound
   double largestStep = 0; ///< max|a-b|
-  bool comparable = true; ///< as many elements
 };
 
 /// Compares element by element. |scale| is the least magnitude that a difference is measured against: a sum whose terms

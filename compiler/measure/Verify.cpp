@@ -323,7 +323,7 @@ void Verifier::compareOutput(size_t i) {
   auto actual = HostTensor::fromBytes(
       type, dims, ArrayRef(static_cast<const char *>(heddle_tensor_data(tensor)), heddle_tensor_byte_length(tensor)));
   const HostTensor &expected = referenceOutputs[i];
-  TensorDifference difference{INFINITY, 0, 1, INFINITY, false};
+  TensorDifference difference{INFINITY, 0, 1, INFINITY};
   if (!actual)
     llvm::consumeError(actual.takeError());
   else if (dims == expected.getDims())
