@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # What the compiler rooms share: LLVM and MLIR, flags, and the precompiled header. This is the only file that names
-# LLVM. Everything links the two shared libraries MLIR and LLVM: a static libMLIR* beside them would duplicate type ids.
+# LLVM or glslang. Everything links the two shared libraries MLIR and LLVM: a static libMLIR* beside them would duplicate type ids.
 
 find_package(MLIR 19.1 REQUIRED CONFIG)
 find_package(LLD 19.1 REQUIRED CONFIG)
@@ -21,6 +21,16 @@ target_compile_definitions(heddle_mlir INTERFACE $<$<NOT:$<CONFIG:Release>>:NDEB
 add_library(heddle_lld INTERFACE)
 target_include_directories(heddle_lld SYSTEM INTERFACE ${LLD_INCLUDE_DIRS})
 target_link_libraries(heddle_lld INTERFACE lldELF lldCommon)
+
+# The shader compiler and the validator of what it makes, for the room that prints shaders. glslang's own CMake file
+# names the three libraries of SPIRV-Tools without finding them.
+find_package(SPIRV-Tools REQUIRED CONFIG)
+find_package(SPIRV-Tools-opt REQUIRED CONFIG)
+find_package(SPIRV-Tools-link REQUIRED CONFIG)
+find_package(glslang 12 REQUIRED CONFIG)
+add_library(heddle_glslang INTERFACE)
+target_link_libraries(heddle_glslang INTERFACE
+  glslang::glslang glslang::SPIRV glslang::glslang-default-resource-limits SPIRV-Tools-static)
 
 # The definition of ONNX comes with the pinned wheel that tools/setup installs: Debian's is years older.
 set(site_packages ${PROJECT_SOURCE_DIR}/build/python/lib/python3.11/site-packages)
