@@ -6,7 +6,6 @@
 
 #include "compiler/targets/cpu/KernelPlan.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -14,22 +13,6 @@ using namespace mlir;
 namespace heddle::cpu {
 
 namespace {
-
-bool isIntegerDivision(Operation *op) {
-  return isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp, arith::FloorDivSIOp, arith::CeilDivSIOp,
-             arith::CeilDivUIOp>(op);
-}
-
-/// True if the kernel may have to return an error.
-bool hasChecks(kernel::RootOpInterface root) {
-  auto isChecked = [](Operation *op) {
-    auto gather = dyn_cast<kernel::GatherOp>(op);
-    auto isData = [](Value index) { return !index.getType().isIndex(); };
-    bool isCheckedRead = gather && llvm::any_of(gather.getIndices(), isData);
-    return isCheckedRead || isIntegerDivision(op) ? WalkResult::interrupt() : WalkResult::advance();
-  };
-  return root->walk(isChecked).wasInterrupted();
-}
 
 AffineExpr product(ArrayRef<AffineExpr> factors, MLIRContext *context) {
   AffineExpr result = getAffineConstantExpr(1, context);
@@ -40,64 +23,9 @@ AffineExpr product(ArrayRef<AffineExpr> factors, MLIRContext *context) {
 
 } // namespace
 
-SmallVector<bool> KernelPlan::findUsedIndices() {
-  SmallVector<bool> used(func.getRoot().getNumLoops(), false);
-  root->walk([&](kernel::IndexOp op) {
-    if (static_cast<size_t>(op.getLoop()) < used.size())
-      used[op.getLoop()] = true;
-  });
-  return used;
-}
-
-KernelPlan::KernelPlan(kernel::FuncOp func)
-    : func(func), root(func.getRoot()), space(func.getContext(), func.getNumSizes()) {
+KernelPlan::KernelPlan(kernel::FuncOp func) : KernelAccess(func) {
   config = func->getAttrOfType<kernel::LoweringConfigAttr>(kernel::kConfigAttrName);
-  canFail = root && hasChecks(func.getRoot());
   items.workPerItem = items.scratchBytes = getAffineConstantExpr(0, func.getContext());
-}
-
-LogicalResult KernelPlan::readOperands() {
-  kernel::RootOpInterface root = func.getRoot();
-  // 1. The maps' symbols are the root's sizes; everything after this line speaks of the function's size arguments.
-  unsigned numTensors = func.getNumInputs();
-  numInputs = root.getRootInputs().size();
-  SmallVector<AffineExpr> symbols;
-  for (Value size : root.getRootSizes()) {
-    auto argument = dyn_cast<BlockArgument>(size);
-    if (!argument || argument.getArgNumber() < numTensors)
-      return root->emitOpError("expects its sizes to be arguments of the kernel.func");
-    symbols.push_back(getAffineSymbolExpr(argument.getArgNumber() - numTensors, func.getContext()));
-  }
-  unsigned numLoops = root.getNumLoops(), numSizes = func.getNumSizes();
-  auto onArguments = [&](AffineMap map) { return map.replaceDimsAndSymbols({}, symbols, numLoops, numSizes); };
-  for (AffineExpr bound : root.getRootBounds().getResults())
-    nest.bounds.push_back(Polynomial::get(bound.replaceSymbols(symbols), space));
-
-  // 2. Inputs are the function's tensor arguments, results its outputs.
-  for (auto [i, input] : llvm::enumerate(root.getRootInputs())) {
-    auto argument = dyn_cast<BlockArgument>(input);
-    if (!argument || argument.getArgNumber() >= numTensors)
-      return root->emitOpError() << "expects input " << i << " to be a tensor argument of the kernel.func";
-    bindings.push_back(argument.getArgNumber());
-    nest.accesses.push_back(getAccess(cast<RankedTensorType>(input.getType()),
-                                      func.getInputDims(argument.getArgNumber()), onArguments(root.getInputMap(i)),
-                                      space));
-  }
-  auto returned = func.getBody().front().getTerminator()->getOperands();
-  for (auto [i, result] : llvm::enumerate(root->getResults())) {
-    auto position = llvm::find(returned, result);
-    if (position == returned.end() || llvm::count(returned, result) != 1)
-      return root->emitOpError() << "expects result " << i << " to be returned exactly once";
-    unsigned number = position - returned.begin();
-    bindings.push_back(numTensors + number);
-    nest.accesses.push_back(getAccess(cast<RankedTensorType>(result.getType()), func.getResultDims(number),
-                                      onArguments(root.getResultMap(i)), space));
-  }
-  for (unsigned i = 0; i < numTensors; ++i)
-    bindingElements.push_back(getNumElements(cast<RankedTensorType>(func.getArgumentTypes()[i]), func.getInputDims(i)));
-  for (auto [i, type] : llvm::enumerate(func.getResultTypes()))
-    bindingElements.push_back(getNumElements(cast<RankedTensorType>(type), func.getResultDims(i)));
-  return success();
 }
 
 FailureOr<KernelPlan> KernelPlan::create(kernel::FuncOp func) {
@@ -159,19 +87,10 @@ unsigned KernelPlan::chooseVectorLoop() {
   return best;
 }
 
-/// A root without loops becomes one with a loop of one step, so that no generator knows the case.
-static void ensureLoop(LoopNest &nest) {
-  if (nest.getNumLoops() != 0)
-    return;
-  nest.bounds.push_back(Polynomial(1));
-  for (Access &access : nest.accesses)
-    access.strides.push_back(Polynomial());
-}
-
 void KernelPlan::planMap() {
   SmallVector<bool> canMerge(nest.getNumLoops(), true);
   mergeLoops(nest, canMerge, findUsedIndices());
-  ensureLoop(nest);
+  ensureLoop();
   isReduction.assign(nest.getNumLoops(), false);
   vectorLoop = chooseVectorLoop();
   for (unsigned loop = 0; loop < nest.getNumLoops(); ++loop)
@@ -214,7 +133,7 @@ void KernelPlan::planReduce() {
   mergeLoops(nest, canMerge, findUsedIndices());
   for (ArrayRef<unsigned> members : nest.originals)
     isReduction.push_back(reduced[members.front()]);
-  ensureLoop(nest);
+  ensureLoop();
   isReduction.resize(nest.getNumLoops(), false);
 
   unsigned last = nest.getNumLoops() - 1;

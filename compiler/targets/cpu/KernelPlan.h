@@ -7,8 +7,7 @@
 #ifndef HEDDLE_COMPILER_TARGETS_CPU_KERNELPLAN_H
 #define HEDDLE_COMPILER_TARGETS_CPU_KERNELPLAN_H
 
-#include "compiler/targets/cpu/SymbolicAccess.h"
-#include "dialects/kernel/KernelOps.h"
+#include "compiler/targets/common/KernelAccess.h"
 
 namespace heddle::cpu {
 
@@ -120,23 +119,13 @@ struct AttentionPlan {
   int64_t getUnit() const { return heads == 1 && blockQ % rowTile == 0 ? rowTile : 1; }
 };
 
-struct KernelPlan {
-  kernel::FuncOp func;
-  mlir::Operation *root;
-  SymbolSpace space;
-  LoopNest nest;
-  /// Binding number (inputs first, then outputs) of each root input and result.
-  llvm::SmallVector<unsigned> bindings;
-  unsigned numInputs = 0;                        // of the root
-  llvm::SmallVector<Polynomial> bindingElements; // per binding of the function
+struct KernelPlan : KernelAccess {
   kernel::LoweringConfigAttr config;
   /// Loop along which vectors run, for roots other than contract; for kernel.scan the scan's own: then code is scalar.
   unsigned vectorLoop = 0;
   /// kernel.reduce: vectors run along the last reduction loop rather than along a parallel one.
   bool reducesLanes = false;
   llvm::SmallVector<bool> isReduction; // per loop of the nest
-  /// A region reads a table at data-dependent indices or divides integers, so the kernel may return an error.
-  bool canFail = false;
   ContractPlan contract;
   AttentionPlan attention;
   ItemSpace items;
@@ -145,14 +134,8 @@ struct KernelPlan {
   /// function's arguments, inputs that are the function's tensors.
   static mlir::FailureOr<KernelPlan> create(kernel::FuncOp func);
 
-  unsigned getNumInputs() const { return numInputs; }
-  const Access &getInput(unsigned i) const { return nest.accesses[i]; }
-  const Access &getResult(unsigned i) const { return nest.accesses[getNumInputs() + i]; }
-  unsigned getResultBinding(unsigned i) const { return bindings[getNumInputs() + i]; }
-
 private:
   explicit KernelPlan(kernel::FuncOp func);
-  mlir::LogicalResult readOperands();
   void planMap();
   void planRowwise();
   void planReduce();
@@ -167,9 +150,6 @@ private:
   mlir::LogicalResult planParts(kernel::AttentionOp op);
   mlir::AffineExpr layOutAttention(mlir::AffineExpr depth);
   unsigned chooseVectorLoop();
-  /// For each loop before merging: does a region read its index?
-  llvm::SmallVector<bool> findUsedIndices();
-  mlir::AffineExpr toExpr(const Polynomial &polynomial) const { return polynomial.toExpr(space); }
 };
 
 } // namespace heddle::cpu

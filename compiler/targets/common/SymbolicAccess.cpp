@@ -2,7 +2,7 @@
 //
 // Polynomials over run-time sizes, linear addresses, and the merging of loops.
 
-#include "compiler/targets/cpu/SymbolicAccess.h"
+#include "compiler/targets/common/SymbolicAccess.h"
 
 #include <algorithm>
 
@@ -10,7 +10,7 @@
 
 using namespace mlir;
 
-namespace heddle::cpu {
+namespace heddle {
 
 //===----------------------------------------------------------------------===//
 // Symbols and polynomials
@@ -280,4 +280,4 @@ std::optional<unsigned> LoopNest::findLoop(unsigned original) const {
   return std::nullopt;
 }
 
-} // namespace heddle::cpu
+} // namespace heddle

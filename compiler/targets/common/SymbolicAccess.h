@@ -5,8 +5,8 @@
 // run-time sizes, so that equality of `d1 * s0` and `s0 * d1`, which affine expressions don't decide, is decided here.
 // Loops that all operands walk as one are then merged: long flat loops vectorise best.
 
-#ifndef HEDDLE_COMPILER_TARGETS_CPU_SYMBOLICACCESS_H
-#define HEDDLE_COMPILER_TARGETS_CPU_SYMBOLICACCESS_H
+#ifndef HEDDLE_COMPILER_TARGETS_COMMON_SYMBOLICACCESS_H
+#define HEDDLE_COMPILER_TARGETS_COMMON_SYMBOLICACCESS_H
 
 #include <cstdint>
 #include <map>
@@ -19,7 +19,7 @@
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
 
-namespace heddle::cpu {
+namespace heddle {
 
 /// The unknowns of one kernel: its size arguments, in order, then symbolic divisions that no polynomial can hold.
 /// Numbered in order of first use, never by address, so that generated code is the same in every run.
@@ -107,6 +107,6 @@ struct LoopNest {
 /// loop l + 1. Loops whose index |isIndexUsed| stay.
 void mergeLoops(LoopNest &nest, llvm::ArrayRef<bool> canMerge, llvm::ArrayRef<bool> isIndexUsed);
 
-} // namespace heddle::cpu
+} // namespace heddle
 
-#endif // HEDDLE_COMPILER_TARGETS_CPU_SYMBOLICACCESS_H
+#endif // HEDDLE_COMPILER_TARGETS_COMMON_SYMBOLICACCESS_H
