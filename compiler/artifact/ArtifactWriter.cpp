@@ -8,6 +8,7 @@
 #include "compiler/artifact/ArtifactFile.h"
 #include "compiler/artifact/ConstantStream.h"
 #include "compiler/artifact/ProgramTables.h"
+#include "compiler/artifact/ShaderTables.h"
 #include "dialects/rt/RtDialect.h"
 #include "runtime/include/heddle/artifact_generated.h"
 #include "llvm/ADT/StringMap.h"
@@ -40,6 +41,7 @@ public:
 private:
   LogicalResult checkTargets();
   LogicalResult addTarget(const TargetImage &image);
+  LogicalResult addAddresses(const TargetImage &image, fb::TargetT &target);
   uint32_t addSection(fb::SectionKind kind, const FileSection &section);
   LogicalResult writeConstants(ArtifactFile &file);
 
@@ -67,10 +69,7 @@ LogicalResult ArtifactWriter::checkTargets() {
   return success();
 }
 
-LogicalResult ArtifactWriter::addTarget(const TargetImage &image) {
-  auto target = std::make_unique<fb::TargetT>();
-  target->name = image.name;
-  target->features = image.features;
+LogicalResult ArtifactWriter::addAddresses(const TargetImage &image, fb::TargetT &target) {
   llvm::StringMap<uint64_t> addresses;
   for (const auto &[name, address] : image.addresses)
     addresses[name] = address;
@@ -78,8 +77,18 @@ LogicalResult ArtifactWriter::addTarget(const TargetImage &image) {
     auto found = addresses.find(kernel->name);
     if (found == addresses.end())
       return module.emitOpError() << "expects code for kernel '" << kernel->name << "' in the image for " << image.name;
-    target->kernels.push_back(found->second);
+    target.kernels.push_back(found->second);
   }
+  return success();
+}
+
+LogicalResult ArtifactWriter::addTarget(const TargetImage &image) {
+  auto target = std::make_unique<fb::TargetT>();
+  target->name = image.name;
+  target->features = image.features;
+  bool hasShaders = !image.shaders.empty();
+  if (failed(hasShaders ? addShaders(module, image, program, *target) : addAddresses(image, *target)))
+    return failure();
   program.targets.push_back(std::move(target));
   return success();
 }

@@ -6,6 +6,7 @@
 #define HEDDLE_COMPILER_ARTIFACT_ARTIFACTWRITER_H
 
 #include "compiler/support/Error.h"
+#include "compiler/support/Shader.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/ArrayRef.h"
 
@@ -15,13 +16,16 @@
 
 namespace heddle {
 
-/// The code of all kernels for one target.
+/// The code of all kernels for one target. |bytes| are an ELF image with |addresses|, or SPIR-V modules with |modules|
+/// and |shaders|. The caller's.
 struct TargetImage {
   std::string name;                  ///< "cpu:x86-64-v4"
-  std::vector<std::string> features; ///< what the CPU must have, by the loader's names
-  llvm::ArrayRef<char> bytes;        ///< the ELF image; the caller's
+  std::vector<std::string> features; ///< what the device must have, by the loader's names
+  llvm::ArrayRef<char> bytes;
   /// Virtual address within the image of each kernel, by its symbol name; order and further kernels don't matter.
   std::vector<std::pair<std::string, uint64_t>> addresses;
+  llvm::ArrayRef<ShaderModule> modules;
+  llvm::ArrayRef<Shader> shaders; ///< one for each of the module's kernels, in their order
 };
 
 /// What the artifact records about its making. Nothing in it may depend on folders, times or the machine.

@@ -14,8 +14,7 @@
 using namespace heddle;
 using namespace mlir;
 
-/// The format's name of an element type; none for what it doesn't have.
-static std::optional<fb::ElementType> getElementType(Type type) {
+std::optional<fb::ElementType> heddle::getElementType(Type type) {
   if (auto integer = dyn_cast<IntegerType>(type)) {
     bool isUnsigned = integer.isUnsigned();
     switch (integer.getWidth()) {
@@ -324,8 +323,9 @@ LogicalResult EntryTables::addDispatch(rt::DispatchOp op) {
   for (Value binding : llvm::concat<Value>(llvm::to_vector(op.getInputs()), llvm::to_vector(op.getOutputs())))
     dispatch.bindings.push_back(bind(binding));
   dispatch.sizes = getSlots(op.getSizes());
-  for (auto [grid, grain, scratch] : llvm::zip(op.getGrids(), op.getGrains(), op.getScratch())) {
+  for (auto [i, grid, grain, scratch] : llvm::enumerate(op.getGrids(), op.getGrains(), op.getScratch())) {
     auto target = std::make_unique<fb::TargetDispatchT>();
+    target->axes = getSlots(op.getAxesOf(i));
     target->grid = slots.lookup(grid);
     target->grain = slots.lookup(grain);
     target->scratch = slots.lookup(scratch);

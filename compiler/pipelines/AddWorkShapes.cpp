@@ -9,6 +9,8 @@
 #include "mlir/IR/AffineExpr.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/SymbolTable.h"
+#include "llvm/ADT/BitVector.h"
+#include "llvm/ADT/StringMap.h"
 
 using namespace mlir;
 using namespace heddle;
@@ -85,16 +87,17 @@ private:
   llvm::DenseMap<int64_t, Value> constants;
 };
 
-/// Result numbers of one dispatch's work arithmetic, one a target.
+/// Result numbers of one dispatch's work arithmetic, one a target, and of |axes| |axesCounts| a target.
 struct WorkNumbers {
-  SmallVector<unsigned> grids, grains, scratch;
+  SmallVector<unsigned> grids, grains, scratch, axes;
+  SmallVector<int64_t> axesCounts;
 };
 } // namespace
 
 static LogicalResult addToEntry(rt::FuncOp entry, ArrayRef<CompiledTarget> targets) {
   auto shapeFunc = *entry.getBody().getOps<rt::ShapeFuncOp>().begin();
   ShapeFuncExtender extender(shapeFunc);
-  SmallVector<std::pair<rt::DispatchOp, WorkNumbers>> work;
+  std::vector<std::pair<rt::DispatchOp, WorkNumbers>> work;
   for (auto dispatch : entry.getBody().getOps<rt::DispatchOp>()) {
     WorkNumbers numbers;
     for (const CompiledTarget &compiled : targets) {
@@ -105,6 +108,9 @@ static LogicalResult addToEntry(rt::FuncOp entry, ArrayRef<CompiledTarget> targe
       numbers.grids.push_back(extender.add(shape->grid, dispatch.getSizes()));
       numbers.grains.push_back(extender.add(shape->grain, dispatch.getSizes()));
       numbers.scratch.push_back(extender.add(shape->scratch, dispatch.getSizes()));
+      for (AffineMap axis : shape->axes)
+        numbers.axes.push_back(extender.add(axis, dispatch.getSizes()));
+      numbers.axesCounts.push_back(shape->axes.size());
     }
     work.emplace_back(dispatch, numbers);
   }
@@ -116,6 +122,10 @@ static LogicalResult addToEntry(rt::FuncOp entry, ArrayRef<CompiledTarget> targe
     dispatch.getGridsMutable().assign(results(numbers.grids));
     dispatch.getGrainsMutable().assign(results(numbers.grains));
     dispatch.getScratchMutable().assign(results(numbers.scratch));
+    dispatch.getAxesMutable().assign(results(numbers.axes));
+    // Without shaders a program stays as short as it can be.
+    if (!numbers.axes.empty())
+      dispatch.setAxesCounts(numbers.axesCounts);
   }
   return success();
 }
@@ -129,6 +139,24 @@ LogicalResult heddle::addWorkShapes(ModuleOp module, ArrayRef<CompiledTarget> ta
     if (failed(addToEntry(entry, targets)))
       return failure();
   return success();
+}
+
+void heddle::markConstantInputs(ModuleOp module, ModuleOp kernels) {
+  // A kernel may be dispatched by several nodes: an input that is a constant for one and not for another isn't marked.
+  llvm::StringMap<llvm::BitVector> constants;
+  for (auto entry : module.getOps<rt::FuncOp>())
+    for (auto dispatch : entry.getBody().getOps<rt::DispatchOp>()) {
+      llvm::BitVector here(dispatch.getInputs().size());
+      for (auto [i, input] : llvm::enumerate(dispatch.getInputs()))
+        here[i] = isa_and_nonnull<rt::ConstantBufferOp>(input.getDefiningOp());
+      auto [known, isNew] = constants.try_emplace(dispatch.getKernel(), here);
+      if (!isNew)
+        known->second &= here;
+    }
+  for (auto func : kernels.getOps<kernel::FuncOp>())
+    if (auto found = constants.find(func.getSymName()); found != constants.end())
+      for (unsigned i : found->second.set_bits())
+        func.setArgAttr(i, kernel::kConstantAttrName, UnitAttr::get(func.getContext()));
 }
 
 void heddle::nameKernels(ModuleOp module, CompiledTarget &target) {

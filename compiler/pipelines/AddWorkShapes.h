@@ -9,8 +9,11 @@
 
 namespace heddle {
 
-/// Computes grids, grains and scratch of all dispatches of |module| for |targets| (with kernel.config on their kernels)
-/// in the shape function, and records the targets' names on the module.
+/// Marks, by kernel.constant, the inputs of |kernels| that are constants in every dispatch of |module|.
+void markConstantInputs(mlir::ModuleOp module, mlir::ModuleOp kernels);
+
+/// Computes grids, grains, scratch and axes of all dispatches of |module| for |targets| (with kernel.config on their
+/// kernels) in the shape function, and records the targets' names on the module.
 mlir::LogicalResult addWorkShapes(mlir::ModuleOp module, llvm::ArrayRef<CompiledTarget> targets);
 
 /// Gives kernels the names of |target|, in the program as well as in the target's own module.

@@ -49,9 +49,12 @@ LogicalResult heddle::parseTargets(ArrayRef<std::string> specs, std::vector<Comp
     if (!isRepeated)
       out.push_back({std::move(*target), nullptr, {}});
   }
-  // The loader takes the first that the CPU can run, so the most demanding comes first.
+  // The loader takes the first of a device that the device can run, so the most demanding comes first; and CPUs come
+  // before other devices, which run only when they are asked for.
   auto rank = [](const CompiledTarget &compiled) {
-    return std::pair(-static_cast<int64_t>(compiled.target->getFeatures().size()), compiled.target->getName());
+    StringRef name = compiled.target->getName();
+    return std::tuple(name.split(':').first != "cpu", -static_cast<int64_t>(compiled.target->getFeatures().size()),
+                      name);
   };
   llvm::sort(out, [&](const CompiledTarget &a, const CompiledTarget &b) { return rank(a) < rank(b); });
   return success();
@@ -90,7 +93,9 @@ static TargetImage makeTargetImage(const CompiledTarget &compiled) {
   return {compiled.target->getName().str(),
           {features.begin(), features.end()},
           compiled.image.bytes,
-          compiled.image.addresses};
+          compiled.image.addresses,
+          compiled.image.modules,
+          compiled.image.shaders};
 }
 
 /// What an imported op's location means to users.
@@ -222,6 +227,8 @@ LogicalResult ModelCompiler::selectTiles() {
     compiled.kernels = ModuleOp::create(out.module->getLoc());
     for (auto func : out.module->getOps<kernel::FuncOp>())
       compiled.kernels->push_back(func->clone());
+    if (compiled.target->seesConstants())
+      markConstantInputs(*out.module, *compiled.kernels);
     PassManager pm(&context);
     compiled.target->addSelectionPass(pm);
     if (failed(pm.run(*compiled.kernels)))

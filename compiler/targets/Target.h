@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "compiler/support/Shader.h"
 #include "mlir/IR/AffineMap.h"
 #include "mlir/IR/BuiltinOps.h"
 
@@ -30,13 +31,20 @@ struct WorkShape {
   mlir::AffineMap grid;    ///< work items; 0 where a result is empty
   mlir::AffineMap grain;   ///< fewest items that are worth a thread of their own, at least 1
   mlir::AffineMap scratch; ///< bytes per thread
+  /// Of shaders the extents of the axes x, y, z in units, then for each operand (inputs, then results) the bytes from
+  /// one unit to the next along x, y, z, 0 where it is needed whole. Empty on a CPU.
+  llvm::SmallVector<mlir::AffineMap> axes = {};
 };
 
-/// The code of a set of kernels for one target.
+/// The code of a set of kernels for one target: an ELF image with |addresses|, or SPIR-V modules one after the other
+/// with |modules| and |shaders|.
 struct KernelImage {
   std::vector<char> bytes;
   /// Virtual address of each kernel, in the order of the module's functions.
   std::vector<std::pair<std::string, uint64_t>> addresses;
+  std::vector<ShaderModule> modules;
+  /// One for each kernel, in the order of the module's functions.
+  std::vector<Shader> shaders;
 };
 
 /// Called after each finished kernel, from any thread but one at a time: |done| of |total|.
@@ -54,6 +62,8 @@ public:
   /// For people: "avx2, fma".
   virtual std::string getSummary() const = 0;
 
+  /// Whether the target's copies of kernels say by kernel.constant which of their inputs are constants.
+  virtual bool seesConstants() const { return false; }
   /// Adds the pass that writes kernel.config on each kernel.func of a module.
   virtual void addSelectionPass(mlir::OpPassManager &pm) const = 0;
   /// Needs kernel.config.

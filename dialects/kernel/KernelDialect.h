@@ -16,6 +16,8 @@
 namespace heddle::kernel {
 /// Argument and result attribute of kernel.func: for each dynamic dimension, the number of its size argument.
 inline constexpr llvm::StringLiteral kDimsAttrName = "kernel.dims";
+/// Argument attribute of kernel.func, a unit: every dispatch passes a constant there.
+inline constexpr llvm::StringLiteral kConstantAttrName = "kernel.constant";
 /// #kernel.lowering_config of a kernel.func.
 inline constexpr llvm::StringLiteral kConfigAttrName = "kernel.config";
 

@@ -55,6 +55,7 @@ static ArrayRef<int64_t> dimsOf(Attribute attr) {
 
 ArrayRef<int64_t> FuncOp::getInputDims(unsigned i) { return dimsOf(getArgAttr(i, kDimsAttrName)); }
 ArrayRef<int64_t> FuncOp::getResultDims(unsigned i) { return dimsOf(getResultAttr(i, kDimsAttrName)); }
+bool FuncOp::isConstantInput(unsigned i) { return getArgAttr(i, kConstantAttrName) != nullptr; }
 
 /// The dynamic dimensions of one argument or result all name an existing size argument.
 static LogicalResult verifyDims(FuncOp func, Type type, ArrayRef<int64_t> dims, const Twine &what) {
@@ -79,6 +80,10 @@ LogicalResult FuncOp::verify() {
                            << i;
     if (i < inputs && failed(verifyDims(*this, type, getInputDims(i), "argument " + Twine(i))))
       return failure();
+    Attribute constant = getArgAttr(i, kConstantAttrName);
+    if (constant && (i >= inputs || !isa<UnitAttr>(constant)))
+      return emitOpError() << "expects kernel.constant without a value and on a tensor, got " << constant
+                           << " on argument " << i;
   }
   for (auto [i, type] : llvm::enumerate(getResultTypes()))
     if (failed(verifyDims(*this, type, getResultDims(i), "result " + Twine(i))))

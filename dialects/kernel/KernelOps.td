@@ -33,7 +33,20 @@ def Kernel_FuncOp : Kernel_Op<"func", [FunctionOpInterface, IsolatedFromAbove, S
           kernel.return %y : tensor<?x384xf32>
         }
 
-    Optional attribute: `kernel.config` (#kernel.lowering_config), written by a target's selection pass.
+    Optional attributes: `kernel.config` (#kernel.lowering_config), written by a target's selection pass. On an argument
+    that is a tensor `kernel.constant` (unit): every dispatch of the kernel passes a constant there. The compiler marks
+    the copies of kernels of a target that keeps constants apart from what runs write.
+
+        kernel.func @add(%x: tensor<4xf32>, %w: tensor<4xf32> {kernel.constant}) -> tensor<4xf32> {
+          %y = kernel.map sizes() bounds(affine_map<() -> (4)>) ins(%x, %w : tensor<4xf32>, tensor<4xf32>)
+              attributes {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>,
+                                           affine_map<(d0) -> (d0)>]} {
+          ^bb0(%e: f32, %f: f32):
+            %r = arith.addf %e, %f : f32
+            kernel.yield %r : f32
+          } : tensor<4xf32>
+          kernel.return %y : tensor<4xf32>
+        }
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<FunctionType>:$function_type,
                        OptionalAttr<DictArrayAttr>:$arg_attrs, OptionalAttr<DictArrayAttr>:$res_attrs);
@@ -55,6 +68,8 @@ def Kernel_FuncOp : Kernel_Op<"func", [FunctionOpInterface, IsolatedFromAbove, S
     /// Size-argument numbers of the dynamic dimensions of input |i| or result |i|.
     ::llvm::ArrayRef<int64_t> getInputDims(unsigned i);
     ::llvm::ArrayRef<int64_t> getResultDims(unsigned i);
+    /// Whether every dispatch passes a constant as input |i|, as far as kernel.constant says.
+    bool isConstantInput(unsigned i);
   }];
 }
 

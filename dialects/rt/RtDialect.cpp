@@ -61,5 +61,29 @@ LogicalResult DispatchOp::verify() {
   if (getGrids().size() != getGrains().size() || getGrids().size() != getScratch().size())
     return emitOpError() << "expects as many grids as grains and scratch sizes, got " << getGrids().size() << ", "
                          << getGrains().size() << " and " << getScratch().size();
+  ArrayRef<int64_t> counts = getAxesCounts();
+  if (!counts.empty() && counts.size() != getGrids().size())
+    return emitOpError() << "expects axes_counts for each of " << getGrids().size() << " targets, got "
+                         << counts.size();
+  // Extents, and strides of each binding.
+  int64_t most = 3 + 3 * static_cast<int64_t>(getInputs().size() + getOutputs().size());
+  int64_t sum = 0;
+  for (int64_t count : counts) {
+    if (count != 0 && count != most)
+      return emitOpError() << "expects axes_counts of 0 or " << most << ", got " << count;
+    sum += count;
+  }
+  if (sum != static_cast<int64_t>(getAxes().size()))
+    return emitOpError() << "expects " << sum << " axes as axes_counts say, got " << getAxes().size();
   return success();
+}
+
+OperandRange DispatchOp::getAxesOf(unsigned i) {
+  ArrayRef<int64_t> counts = getAxesCounts();
+  if (counts.empty())
+    return getAxes().take_front(0);
+  int64_t first = 0;
+  for (int64_t count : counts.take_front(i))
+    first += count;
+  return getAxes().slice(first, counts[i]);
 }

@@ -244,8 +244,9 @@ def Rt_DispatchOp : Rt_Op<"dispatch", [HasParent<"FuncOp">, AttrSizedOperandSegm
   let summary = "runs a kernel";
   let description = [{
     `inputs`, then `outputs`, are the kernel's bindings; `sizes` its size arguments. `grids`, `grains` and `scratch`
-    hold one size per target, in the order of the module's `rt.targets`; `rt-add-work-shapes` fills them once tiles are
-    selected. `nodes` are the model's nodes the kernel holds; `results_info` has one dictionary
+    hold one size per target, in the order of the module's `rt.targets`; they are filled once tiles are selected.
+    `axes` hold for each target that generates shaders 3 extents and, for each binding, 3 strides in bytes;
+    `axes_counts` says how many are whose, 0 for a CPU, and may be left out where all are. `nodes` are the model's nodes the kernel holds; `results_info` has one dictionary
     {name, type, permutation} per output: what it is in terms of the model's tensors (name "" if it is none of
     them); `error_sites` has one triple [node, op type, what] for each checked read of the kernel; `result_sizes` are
     the dimensions of all outputs, one after the other, for those who look at them.
@@ -253,18 +254,32 @@ def Rt_DispatchOp : Rt_Op<"dispatch", [HasParent<"FuncOp">, AttrSizedOperandSegm
         rt.dispatch @f32_map_x ins(%in) outs(%out) sizes(%rows) result_sizes(%rows, %c384)
             flops(%f) bytes(%b) grids(%g) grains(%one) scratch(%zero)
             {nodes = ["Add_3"], results_info = [{name = "/Add_output_0", type = f32, permutation = array<i64: 0, 1>} ]}
+
+    The same for a CPU and for shaders, which take 8 rows as a unit:
+
+        rt.dispatch @f32_map_x ins(%in) outs(%out) sizes(%rows) result_sizes(%rows, %c384)
+            grids(%g, %units) grains(%one, %one) scratch(%zero, %zero)
+            axes(%units, %one, %one, %stride, %zero, %zero, %stride, %zero, %zero)
+            {axes_counts = array<i64: 0, 9>, nodes = ["Add_3"],
+             results_info = [{name = "/Add_output_0", type = f32, permutation = array<i64: 0, 1>} ]}
   }];
   let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<Rt_BufferType>:$inputs, Variadic<Rt_BufferType>:$outputs,
                        Variadic<Index>:$sizes, Variadic<Index>:$result_sizes, Optional<Index>:$flops,
                        Optional<Index>:$bytes, Variadic<Index>:$grids, Variadic<Index>:$grains,
-                       Variadic<Index>:$scratch, StrArrayAttr:$nodes, DictArrayAttr:$results_info,
-                       OptionalAttr<ArrayAttr>:$error_sites);
+                       Variadic<Index>:$scratch, Variadic<Index>:$axes,
+                       DefaultValuedOptionalAttr<DenseI64ArrayAttr, "{}">:$axes_counts, StrArrayAttr:$nodes,
+                       DictArrayAttr:$results_info, OptionalAttr<ArrayAttr>:$error_sites);
   let assemblyFormat = [{
     $kernel `ins` `(` $inputs `)` `outs` `(` $outputs `)` `sizes` `(` $sizes `)`
     (`result_sizes` `(` $result_sizes^ `)`)? (`flops` `(` $flops^ `)`)? (`bytes` `(` $bytes^ `)`)?
-    (`grids` `(` $grids^ `)`)? (`grains` `(` $grains^ `)`)? (`scratch` `(` $scratch^ `)`)? attr-dict
+    (`grids` `(` $grids^ `)`)? (`grains` `(` $grains^ `)`)? (`scratch` `(` $scratch^ `)`)?
+    (`axes` `(` $axes^ `)`)? attr-dict
   }];
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The axes of target |i|; none on a CPU.
+    ::mlir::OperandRange getAxesOf(unsigned i);
+  }];
 }
 
 def Rt_StoreSlotsOp : Rt_Op<"store_slots", [HasParent<"FuncOp">]> {

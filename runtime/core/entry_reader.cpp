@@ -309,7 +309,34 @@ heddle_status_t table_reader::read_dispatch_targets(const fb::Dispatch &dispatch
     HEDDLE_RETURN_IF_ERROR(check_slot(target.grid(), entry));
     HEDDLE_RETURN_IF_ERROR(check_slot(target.grain(), entry));
     HEDDLE_RETURN_IF_ERROR(check_slot(target.scratch(), entry));
-    table->targets.push_back({target.grid(), target.grain(), target.scratch()});
+    target_dispatch out{target.grid(), target.grain(), target.scratch(), {}};
+    HEDDLE_RETURN_IF_ERROR(read_slots(target.axes(), entry, &out.axes));
+    // Extents, and strides of each operand: a device reads as many without asking.
+    const target_table &of = tables_->targets[i];
+    const size_t expected = is_shader_target(of.name) ? 3 + 3 * table->bindings.size() : 0;
+    if (out.axes.size() != expected)
+      return damaged(format("step %zu of entry '%s' has %zu of %zu axes for target '%s'", step, entry.name,
+                            out.axes.size(), expected, of.name));
+    table->targets.push_back(std::move(out));
+  }
+  return check_shader_bindings(step, entry, *table);
+}
+
+heddle_status_t table_reader::check_shader_bindings(size_t step, const entry_table &entry,
+                                                    const dispatch_step &table) const {
+  // A device keeps constants apart from what runs write, and finds each in the storage buffer that the shader names.
+  const size_t first_result = table.bindings.size() - table.results.size();
+  for (const target_table &target : tables_->targets) {
+    if (target.shaders.empty())
+      continue;
+    for (size_t i = 0; i < table.bindings.size(); ++i) {
+      const shader_binding binding = target.shaders[table.kernel].operands[i].binding;
+      const bool is_result = i >= first_result;
+      const bool is_constant = table.bindings[i].kind == binding_kind::constant;
+      if (is_result != (binding == shader_binding::results) || (binding == shader_binding::constants && !is_constant))
+        return damaged(format("step %zu of entry '%s' has operand %zu in another storage buffer than kernel '%s'", step,
+                              entry.name, i, tables_->kernels[table.kernel].name));
+    }
   }
   return nullptr;
 }

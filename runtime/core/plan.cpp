@@ -6,6 +6,7 @@
 #include "runtime/core/plan.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "runtime/core/checked_math.h"
 #include "runtime/core/memory_planner.h"
@@ -94,7 +95,8 @@ heddle_status_t plan_builder::size_buffers() {
 
 heddle_status_t plan_builder::plan_step(const dispatch_step &dispatch) {
   // Without a target (a program opened for inspection) there is no work, but operations and bytes are known.
-  dispatch_plan planned{0, 1, out_.slots[dispatch.flops], out_.slots[dispatch.bytes], out_.sizes.size()};
+  dispatch_plan planned{
+      0, 1, out_.slots[dispatch.flops], out_.slots[dispatch.bytes], out_.sizes.size(), out_.axes.size()};
   if (target_ < dispatch.targets.size()) {
     const target_dispatch &target = dispatch.targets[target_];
     const int64_t scratch = out_.slots[target.scratch];
@@ -103,6 +105,13 @@ heddle_status_t plan_builder::plan_step(const dispatch_step &dispatch) {
     if (planned.items < 0 || scratch < 0)
       return overflow();
     out_.scratch_bytes = std::max(out_.scratch_bytes, scratch);
+    for (uint32_t slot : target.axes) {
+      // Devices count in 32 bits.
+      const int64_t value = out_.slots[slot];
+      if (value < 0 || value > std::numeric_limits<uint32_t>::max())
+        return overflow();
+      out_.axes.push_back(static_cast<uint32_t>(value));
+    }
   }
   for (uint32_t slot : dispatch.sizes)
     out_.sizes.push_back(out_.slots[slot]);

@@ -16,6 +16,7 @@ struct dispatch_plan {
   int64_t flops;
   int64_t bytes;
   size_t sizes; ///< where its sizes begin in plan::sizes
+  size_t axes;  ///< where its axes begin in plan::axes: on shaders 3 extents, then 3 strides for each operand
 };
 
 /// Immutable once made.
@@ -27,6 +28,7 @@ struct plan {
   int64_t scratch_bytes = 0; ///< per thread: the most of any dispatch
   std::vector<dispatch_plan> dispatches;
   std::vector<int64_t> sizes;
+  std::vector<uint32_t> axes; ///< empty on a CPU
   int64_t flops = 0;
   int64_t bytes = 0;
 };

@@ -6,6 +6,7 @@
 
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <variant>
 #include <vector>
@@ -21,12 +22,49 @@ struct section_table {
   uint64_t checksum;
 };
 
+/// A SPIR-V module.
+struct shader_module_table {
+  uint64_t offset; ///< within the target's section; a multiple of 4, as is the length
+  uint64_t length;
+};
+
+struct shader_variant_table {
+  std::vector<const char *> features; ///< what the device must have beyond Vulkan 1.1
+  uint32_t module;                    ///< into target_table::modules
+  std::array<uint32_t, 3> workgroup;  ///< local size along x, y, z: specialisation constants 0, 1, 2; at least 1 each
+  std::vector<uint32_t> constants;    ///< specialisation constants 3, 4 ...
+  std::array<uint32_t, 3> tile;       ///< units of the axes that one workgroup computes; at least 1 each
+  std::array<uint32_t, 3> most;       ///< greatest extents of the axes that it is taken for; 0: any
+  uint32_t shared_bytes;
+};
+
+/// The four storage buffers of every shader.
+enum class shader_binding : uint8_t { constants, first_input, inputs, results };
+
+struct shader_operand_table {
+  heddle_element_type_t type;
+  shader_binding binding;
+};
+
+/// A kernel as compute shaders; see artifact.fbs.
+struct shader_table {
+  std::vector<shader_operand_table> operands; ///< as many as the kernel has bindings
+  bool can_fail;
+  std::vector<shader_variant_table> variants; ///< best first; the last runs on any device
+};
+
+/// Either |kernels| or |shaders| has one for each kernel, and the other is empty: is_shader_target() says which.
 struct target_table {
   const char *name;
   std::vector<const char *> features;
   uint32_t section;
-  std::vector<uint64_t> kernels; ///< virtual addresses in the image, one per kernel
+  std::vector<uint64_t> kernels; ///< virtual addresses in the image
+  std::vector<shader_module_table> modules;
+  std::vector<shader_table> shaders;
 };
+
+/// Whether a target named |name| holds shaders: "vulkan", with or without a variant behind a colon.
+bool is_shader_target(const char *name);
 
 struct constant_table {
   uint64_t offset; ///< within the file
@@ -121,6 +159,8 @@ struct result_table {
 /// Slots of a dispatch that depend on the target.
 struct target_dispatch {
   uint32_t grid, grain, scratch;
+  /// Of shaders 3 extents, then 3 strides in bytes for each operand; else empty.
+  std::vector<uint32_t> axes;
 };
 
 struct dispatch_step {

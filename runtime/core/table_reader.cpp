@@ -49,20 +49,27 @@ heddle_status_t table_reader::read_sections(const fb::Program &program, uint64_t
 }
 
 heddle_status_t table_reader::read_target(const fb::Target *target) {
-  target_table out{text(target->name()), {}, target->section(), {}};
+  target_table out{text(target->name()), {}, target->section(), {}, {}, {}};
   if (!*out.name)
     return damaged("a target has no name");
   if (out.section >= tables_->sections.size() || !tables_->sections[out.section].is_code)
     return damaged(format("target '%s' names section %u, which holds no code", out.name, out.section));
-  // Addresses are looked up by a kernel's number. Whether they lie in code, the image knows when it is mapped.
-  if (count(target->kernels()) != tables_->kernels.size())
-    return damaged(
-        format("target '%s' has %zu of %zu kernels", out.name, count(target->kernels()), tables_->kernels.size()));
   HEDDLE_RETURN_IF_ERROR(read_strings(target->features(), &out.features));
-  HEDDLE_RETURN_IF_ERROR(charge(tables_->kernels.size(), sizeof(uint64_t)));
-  for (size_t i = 0; i < count(target->kernels()); ++i)
-    out.kernels.push_back(target->kernels()->Get(i));
+  HEDDLE_RETURN_IF_ERROR(is_shader_target(out.name) ? read_shaders(*target, &out) : read_addresses(*target, &out));
   tables_->targets.push_back(std::move(out));
+  return nullptr;
+}
+
+heddle_status_t table_reader::read_addresses(const fb::Target &target, target_table *out) {
+  // Addresses are looked up by a kernel's number. Whether they lie in code, the image knows when it is mapped.
+  if (count(target.kernels()) != tables_->kernels.size())
+    return damaged(
+        format("target '%s' has %zu of %zu kernels", out->name, count(target.kernels()), tables_->kernels.size()));
+  if (count(target.modules()) != 0 || count(target.shaders()) != 0)
+    return damaged(format("target '%s' has shaders", out->name));
+  HEDDLE_RETURN_IF_ERROR(charge(tables_->kernels.size(), sizeof(uint64_t)));
+  for (size_t i = 0; i < count(target.kernels()); ++i)
+    out->kernels.push_back(target.kernels()->Get(i));
   return nullptr;
 }
 

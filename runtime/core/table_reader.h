@@ -30,8 +30,15 @@ public:
 private:
   heddle_status_t read_sections(const fb::Program &program, uint64_t file_length);
   heddle_status_t read_target(const fb::Target *target);
+  heddle_status_t read_addresses(const fb::Target &target, target_table *out);
   heddle_status_t read_constant(const fb::Constant *constant);
   heddle_status_t read_kernel(const fb::Kernel *kernel);
+
+  heddle_status_t read_shaders(const fb::Target &target, target_table *out);
+  heddle_status_t read_modules(const fb::Target &target, target_table *out);
+  heddle_status_t read_shader(const fb::Shader &shader, const kernel_table &kernel, target_table *out);
+  heddle_status_t read_variant(const fb::ShaderVariant &variant, const char *kernel, const target_table &target,
+                               shader_variant_table *out);
 
   heddle_status_t read_entry(const fb::Entry *entry);
   heddle_status_t read_inputs(const fb::Entry &entry, entry_table *out);
@@ -51,6 +58,7 @@ private:
                                          dispatch_step *out);
   heddle_status_t read_dispatch_targets(const fb::Dispatch &dispatch, size_t step, const entry_table &entry,
                                         dispatch_step *table);
+  heddle_status_t check_shader_bindings(size_t step, const entry_table &entry, const dispatch_step &table) const;
   heddle_status_t read_results(const fb::Dispatch &dispatch, const entry_table &entry, dispatch_step *out);
   heddle_status_t read_store_slots(const fb::StoreSlots &store, size_t step, entry_table *out);
   heddle_status_t read_copy(const fb::Copy &copy, size_t step, entry_table *out);

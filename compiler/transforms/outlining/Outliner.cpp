@@ -427,9 +427,9 @@ void Outliner::createDispatch(KernelScope &scope, kernel::FuncOp kernelFunc, Loc
     infos.push_back(output.info);
   }
   ArrayRef<Attribute> sites = scope.builder.getErrorSites();
-  builder.create<rt::DispatchOp>(loc, FlatSymbolRefAttr::get(kernelFunc), scope.builder.getBindings(), buffers,
-                                 shapeFunc->slots(scope.builder.getSizes()), sizes, shapeFunc->slot(flops),
-                                 shapeFunc->slot(bytes), ValueRange(), ValueRange(), ValueRange(),
-                                 builder.getArrayAttr(nodes.getArrayRef()), builder.getArrayAttr(infos),
-                                 sites.empty() ? ArrayAttr() : builder.getArrayAttr(sites));
+  builder.create<rt::DispatchOp>(
+      loc, FlatSymbolRefAttr::get(kernelFunc), scope.builder.getBindings(), buffers,
+      shapeFunc->slots(scope.builder.getSizes()), sizes, shapeFunc->slot(flops), shapeFunc->slot(bytes), ValueRange(),
+      ValueRange(), ValueRange(), ValueRange(), DenseI64ArrayAttr(), builder.getArrayAttr(nodes.getArrayRef()),
+      builder.getArrayAttr(infos), sites.empty() ? ArrayAttr() : builder.getArrayAttr(sites));
 }

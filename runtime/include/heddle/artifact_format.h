@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 /// Raised with any change of this header's layout or of a table's meaning in artifact.fbs; a reader takes no other.
-#define HEDDLE_ARTIFACT_FORMAT_VERSION 1
+#define HEDDLE_ARTIFACT_FORMAT_VERSION 2
 
 /// The first eight bytes. A transfer in text mode changes "\r\n", which a reader then recognises.
 #define HEDDLE_ARTIFACT_MAGIC "HEDDLE\r\n"
@@ -26,6 +26,15 @@
 #define HEDDLE_MAX_STEPS 1048576
 #define HEDDLE_MAX_BINDINGS 4096
 #define HEDDLE_MAX_RESULTS 256
+
+/// What a shader may ask for: words of push constants, and invocations along one axis of a workgroup.
+#define HEDDLE_MAX_PUSH_CONSTANTS 32
+#define HEDDLE_MAX_WORKGROUP 65536
+
+/// What every device of Vulkan 1.1 has, and so what a shader's last variant must do with: invocations of one workgroup
+/// and its shared memory in bytes.
+#define HEDDLE_BASE_INVOCATIONS 128
+#define HEDDLE_BASE_SHARED_BYTES 16384
 
 typedef struct heddle_artifact_header_t {
   char magic[8];                   ///< HEDDLE_ARTIFACT_MAGIC without its terminator
