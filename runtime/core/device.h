@@ -46,6 +46,7 @@ public:
 struct load_request {
   const artifact *loaded;
   size_t target; ///< index into the artifact's targets
+  const char *selector; ///< which of the driver's devices: what the caller wrote behind "vulkan:"; "" for its choice
   heddle_weights_t weights;
   heddle_thread_pool_t *thread_pool;
 };
@@ -54,6 +55,8 @@ struct load_request {
 struct device_driver {
   /// "cpu": the part of a target's name before the colon.
   const char *name;
+  /// Whether there may be several of this kind, told apart by a selector.
+  bool has_selector;
   /// Returns the first of |target|'s features that this machine lacks, or "".
   const char *(*missing_feature)(const target_table &target);
   /// Makes the code of a target ready that lacks no feature.

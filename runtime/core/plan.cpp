@@ -6,6 +6,7 @@
 #include "runtime/core/plan.h"
 
 #include <algorithm>
+#include <atomic>
 #include <limits>
 
 #include "runtime/core/checked_math.h"
@@ -147,6 +148,12 @@ heddle_status_t plan_builder::plan_step(const copy_step &copy) {
   return nullptr;
 }
 
+/// What a device keeps for a plan it finds by this number: an address may come back with another plan.
+uint64_t next_plan_id() {
+  static std::atomic<uint64_t> last{0};
+  return last.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
 heddle_status_t plan_builder::build() {
   // Sizes of outputs and buffers before the steps, which are checked against them.
   HEDDLE_RETURN_IF_ERROR(evaluate_shapes(entry_, inputs_, &out_.slots));
@@ -162,6 +169,7 @@ heddle_status_t plan_builder::build() {
 
 heddle_status_t make_plan(const program_tables &tables, const entry_table &entry, size_t target,
                           const heddle_tensor_t *const *inputs, plan *out) {
+  out->id = next_plan_id();
   return plan_builder(tables, entry, target, inputs, out).build();
 }
 

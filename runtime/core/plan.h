@@ -21,6 +21,7 @@ struct dispatch_plan {
 
 /// Immutable once made.
 struct plan {
+  uint64_t id = 0; ///< no other plan of the process has it, not even where this one lay before
   std::vector<int64_t> slots;
   std::vector<int64_t> buffer_bytes;
   std::vector<int64_t> buffer_offsets; ///< within the arena

@@ -87,15 +87,16 @@ heddle_status_t wrap_defaults(heddle_program_t *program) {
 }
 
 /// Takes the thread pool and has the device make the program's target ready.
-heddle_status_t load_on_device(const device_driver &driver, const heddle_program_options_t &options,
-                               heddle_program_t *program) {
+heddle_status_t load_on_device(const device_driver &driver, const char *selector,
+                               const heddle_program_options_t &options, heddle_program_t *program) {
   if (options.thread_pool) {
     heddle_thread_pool_retain(options.thread_pool);
     program->thread_pool = options.thread_pool;
   } else {
     HEDDLE_RETURN_IF_ERROR(retain_default_thread_pool(&program->thread_pool));
   }
-  return driver.load({&program->loaded, program->target, options.weights, program->thread_pool}, &program->device);
+  return driver.load({&program->loaded, program->target, selector, options.weights, program->thread_pool},
+                     &program->device);
 }
 
 void describe(const device_driver &driver, size_t selected, heddle_program_t *program) {
@@ -109,11 +110,12 @@ void describe(const device_driver &driver, size_t selected, heddle_program_t *pr
 heddle_status_t load(const heddle_program_options_t &options, heddle_program_t *program) {
   if (options.weights != HEDDLE_WEIGHTS_MAP && options.weights != HEDDLE_WEIGHTS_COPY)
     return fail(error::H0101, format("%d is no way to hold weights", static_cast<int>(options.weights)));
-  const device_driver *driver = nullptr;
-  HEDDLE_RETURN_IF_ERROR(find_driver(options.device, &driver));
   HEDDLE_RETURN_IF_ERROR(read_artifact(&program->loaded, options.verify_checksums != 0));
   HEDDLE_RETURN_IF_ERROR(wrap_defaults(program));
   const program_tables &tables = program->loaded.tables;
+  const device_driver *driver = nullptr;
+  const char *selector = "";
+  HEDDLE_RETURN_IF_ERROR(find_driver(options.device, tables, &driver, &selector));
   heddle_status_t selected = select_target(tables, *driver, options.target, &program->target);
   if (options.inspect_only) {
     // Any target will do for a description, but only one that can run is in use.
@@ -123,7 +125,8 @@ heddle_status_t load(const heddle_program_options_t &options, heddle_program_t *
     return nullptr;
   }
   HEDDLE_RETURN_IF_ERROR(with_context(selected, program->loaded.source.context()));
-  HEDDLE_RETURN_IF_ERROR(with_context(load_on_device(*driver, options, program), program->loaded.source.context()));
+  HEDDLE_RETURN_IF_ERROR(
+      with_context(load_on_device(*driver, selector, options, program), program->loaded.source.context()));
   describe(*driver, program->target, program);
   return nullptr;
 }

@@ -38,6 +38,10 @@ heddle_status_code_t status_code_of(error code) {
     return HEDDLE_STATUS_OUT_OF_MEMORY;
   case error::H0403:
     return HEDDLE_STATUS_INVALID_ARGUMENT;
+  case error::H0405:
+    return HEDDLE_STATUS_DEVICE_LOST;
+  case error::H0407:
+    return HEDDLE_STATUS_OUT_OF_MEMORY;
   case error::H0501:
     return HEDDLE_STATUS_IO;
   case error::H0901:

@@ -53,11 +53,26 @@ heddle_status_t select_named(const program_tables &tables, const device_driver &
 
 } // namespace
 
-heddle_status_t find_driver(const char *name, const device_driver **out_driver) {
+heddle_status_t find_driver(const char *name, const program_tables &tables, const device_driver **out_driver,
+                            const char **out_selector) {
+  *out_selector = "";
+  if (!name || !*name) {
+    for (const device_driver *const *driver = device_drivers; *driver; ++driver)
+      for (const target_table &target : tables.targets)
+        if (is_target_of(target, **driver)) {
+          *out_driver = *driver;
+          return nullptr;
+        }
+    *out_driver = device_drivers[0];
+    return nullptr;
+  }
   std::string list;
+  const size_t length = std::strcspn(name, ":");
   for (const device_driver *const *driver = device_drivers; *driver; ++driver) {
-    if (!name || !*name || std::strcmp((*driver)->name, name) == 0) {
+    const bool is_named = std::strlen((*driver)->name) == length && std::strncmp((*driver)->name, name, length) == 0;
+    if (is_named && (!name[length] || (*driver)->has_selector)) {
       *out_driver = *driver;
+      *out_selector = name + length + (name[length] ? 1 : 0);
       return nullptr;
     }
     list += (list.empty() ? "" : ", ") + std::string((*driver)->name);

@@ -8,8 +8,11 @@
 
 namespace heddle::runtime {
 
-/// Finds the driver |name|; null or "" means the first one.
-heddle_status_t find_driver(const char *name, const device_driver **out_driver);
+/// Finds the driver of device |name|, "vulkan" or "vulkan:1", and what stands behind the colon, "" for nothing. A null
+/// or empty name means the first driver that |tables| have a target for, or else the first: an artifact of shaders alone
+/// runs on a GPU without being told to, and nothing else does.
+heddle_status_t find_driver(const char *name, const program_tables &tables, const device_driver **out_driver,
+                            const char **out_selector);
 
 /// Whether |target| is code for |driver|'s kind of device: "cpu:x86-64-v4" is for "cpu".
 bool is_target_of(const target_table &target, const device_driver &driver);

@@ -18,6 +18,7 @@ static Exit exitOf(heddle_status_code_t code) {
   case HEDDLE_STATUS_UNSUPPORTED:
     return Exit::Model;
   case HEDDLE_STATUS_DEVICE_UNAVAILABLE:
+  case HEDDLE_STATUS_DEVICE_LOST:
   case HEDDLE_STATUS_OUT_OF_MEMORY: // this machine is too small for it
     return Exit::Device;
   case HEDDLE_STATUS_BAD_FILE:

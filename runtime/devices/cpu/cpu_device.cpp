@@ -75,6 +75,6 @@ const char *missing_feature(const target_table &target) {
 
 } // namespace
 
-const device_driver driver = {"cpu", missing_feature, load_program};
+const device_driver driver = {"cpu", false, missing_feature, load_program};
 
 } // namespace heddle::runtime::cpu

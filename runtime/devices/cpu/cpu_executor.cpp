@@ -11,8 +11,8 @@
 
 #include "runtime/core/checked_math.h"
 #include "runtime/core/element_type.h"
+#include "runtime/core/kernel_error.h"
 #include "runtime/devices/cpu/float_environment.h"
-#include "runtime/devices/cpu/kernel_error.h"
 
 namespace heddle::runtime::cpu {
 

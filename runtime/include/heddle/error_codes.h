@@ -77,6 +77,10 @@
     "The system has not enough memory for this run or this file. Intermediate results grow with the batch and the "    \
     "sequence length. Nothing is left behind by the failed call.\n\n"                                                  \
     "Example: heddle inspect model.heddle --memory --shape input_ids=8x512 shows what a run takes.")                   \
+  X(H0314, "integer outside 32 bits",                                                                                  \
+    "Vulkan devices compute integers in 32 bits. An input, a constant or a size of the model holds a value that "      \
+    "doesn't fit, and nothing is cut off in silence. The message names the tensor and the value.\n\n"                  \
+    "Example: heddle run model.heddle --device cpu computes with all 64 bits.")                                        \
   X(H0401, "device not available",                                                                                     \
     "The named device isn't there, or this build has no support for it. The help line lists those that are. Another "  \
     "device is never taken in silence.\n\n"                                                                            \
@@ -93,6 +97,25 @@
     "The operating system refused to map the artifact's code as executable, neither from the file nor as a copy. A "   \
     "security policy such as SELinux's execmem may forbid it. The file itself is fine.\n\n"                            \
     "Example: the flags of a hardened container have to allow anonymous executable mappings.")                         \
+  X(H0405, "device lost",                                                                                              \
+    "The driver has given up the device: a kernel ran longer than the system allows, or the driver crashed. "          \
+    "Sessions on that device can't go on; a program that is loaded again gets a fresh device.\n\n"                     \
+    "Example: HEDDLE_VULKAN_SERIALIZE=1 heddle profile model.heddle --device vulkan shows the last dispatch that "     \
+    "ended.")                                                                                                          \
+  X(H0406, "beyond the device's limits",                                                                               \
+    "The work can't be split into parts that the device takes: a tensor that a kernel needs whole is larger than "     \
+    "one binding may be, or larger than one allocation. The message names the kernel and the bytes.\n\n"               \
+    "Example: heddle devices shows the limits of each device; shorter sequences or smaller batches need less.")        \
+  X(H0407, "out of device memory",                                                                                     \
+    "The device has not enough memory left for the weights or the intermediate results. Work isn't moved to the "      \
+    "system's memory in silence, because it would run many times slower. The message says how many bytes were "        \
+    "needed.\n\n"                                                                                                      \
+    "Example: close what else uses the GPU, or run a smaller batch.")                                                  \
+  X(H0408, "device driver failed",                                                                                     \
+    "The Vulkan driver refused something that it has to be able to do. The message has the driver's own error. An "    \
+    "update of the driver often helps; HEDDLE_VULKAN_DISABLE leaves out features that a driver gets "                  \
+    "wrong.\n\n"                                                                                                       \
+    "Example: HEDDLE_VULKAN_DISABLE=subgroup,dot heddle run model.heddle --device vulkan does without both.")          \
   X(H0501, "file can't be read",                                                                                       \
     "The operating system refused to open or map the file. The message has its reason. Relative paths start at the "   \
     "working directory.\n\n"                                                                                           \

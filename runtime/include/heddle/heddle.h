@@ -41,7 +41,7 @@ typedef enum heddle_status_code_t {
   HEDDLE_STATUS_INVALID_ARGUMENT = 1,
   /// Understood, but not supported by this version.
   HEDDLE_STATUS_UNSUPPORTED = 2,
-  /// The device isn't there, or the CPU lacks an instruction set that the artifact needs.
+  /// The device isn't there, lacks what the artifact needs, or can't take work of this size.
   HEDDLE_STATUS_DEVICE_UNAVAILABLE = 3,
   /// The file was read, but it isn't an intact artifact.
   HEDDLE_STATUS_BAD_FILE = 4,
@@ -51,7 +51,9 @@ typedef enum heddle_status_code_t {
   HEDDLE_STATUS_CANCELLED = 6,
   HEDDLE_STATUS_OUT_OF_MEMORY = 7,
   /// A bug of Heddle's.
-  HEDDLE_STATUS_INTERNAL = 8
+  HEDDLE_STATUS_INTERNAL = 8,
+  /// The driver has given up the device. Sessions on it can't go on; a program that is loaded again gets a fresh one.
+  HEDDLE_STATUS_DEVICE_LOST = 9
 } heddle_status_code_t;
 
 /// The outcome of a call: null for success, else an error that the receiver releases. Immutable, so any thread may
@@ -161,7 +163,9 @@ typedef enum heddle_weights_t { HEDDLE_WEIGHTS_MAP = 0, HEDDLE_WEIGHTS_COPY = 1 
 
 /// How to load. Zero-initialise it: 0 and null mean the default everywhere. Strings are read during the call only.
 typedef struct heddle_program_options_t {
-  const char *device;                ///< "cpu", the default
+  /// "cpu", "vulkan", "vulkan:1" by number or "vulkan:radeon" by part of a name; default: the CPU, or Vulkan where the
+  /// artifact holds nothing else
+  const char *device;
   const char *target;                ///< name of one of the artifact's targets; default: the best one the device has
   heddle_weights_t weights;          ///< default: mapped
   int verify_checksums;              ///< 1: read the whole file and compare checksums before anything is used

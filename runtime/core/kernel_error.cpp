@@ -2,9 +2,9 @@
 //
 // Kernels know numbers, the artifact knows names: a code, a site and a value become a sentence about the model's node.
 
-#include "runtime/devices/cpu/kernel_error.h"
+#include "runtime/core/kernel_error.h"
 
-namespace heddle::runtime::cpu {
+namespace heddle::runtime {
 
 heddle_status_t kernel_failure(const dispatch_step &dispatch, const char *kernel, int32_t code,
                                const heddle_error_record_t &record) {
@@ -28,4 +28,4 @@ heddle_status_t kernel_failure(const dispatch_step &dispatch, const char *kernel
   }
 }
 
-} // namespace heddle::runtime::cpu
+} // namespace heddle::runtime
