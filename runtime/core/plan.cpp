@@ -28,7 +28,7 @@ public:
   heddle_status_t build();
 
 private:
-  heddle_status_t size_outputs();
+  heddle_status_t size_tensors();
   heddle_status_t size_buffers();
   heddle_status_t plan_step(const dispatch_step &dispatch);
   heddle_status_t plan_step(const store_slots_step &store);
@@ -46,7 +46,6 @@ private:
   size_t target_;
   const heddle_tensor_t *const *inputs_;
   plan &out_;
-  std::vector<int64_t> output_bytes_;
 };
 
 bool plan_builder::tensor_bytes(const std::vector<uint32_t> &slots, heddle_element_type_t type, int64_t *out) const {
@@ -60,11 +59,9 @@ bool plan_builder::tensor_bytes(const std::vector<uint32_t> &slots, heddle_eleme
 int64_t plan_builder::binding_bytes(const binding_table &binding) const {
   switch (binding.kind) {
   case binding_kind::input:
-    // As steps see it: in the declared type, even where the caller gave a narrower one.
-    return static_cast<int64_t>(inputs_[binding.index]->element_count *
-                                heddle_element_type_size(entry_.inputs[binding.index].type));
+    return out_.input_bytes[binding.index];
   case binding_kind::output:
-    return output_bytes_[binding.index];
+    return out_.output_bytes[binding.index];
   case binding_kind::constant:
     return static_cast<int64_t>(tables_.constants[binding.index].length);
   case binding_kind::buffer:
@@ -73,10 +70,14 @@ int64_t plan_builder::binding_bytes(const binding_table &binding) const {
   return 0;
 }
 
-heddle_status_t plan_builder::size_outputs() {
-  output_bytes_.resize(entry_.outputs.size());
+heddle_status_t plan_builder::size_tensors() {
+  // As steps see it: in the declared type, even where the caller gave a narrower one.
+  for (size_t i = 0; i < entry_.inputs.size(); ++i)
+    out_.input_bytes.push_back(
+        static_cast<int64_t>(inputs_[i]->element_count * heddle_element_type_size(entry_.inputs[i].type)));
+  out_.output_bytes.resize(entry_.outputs.size());
   for (size_t i = 0; i < entry_.outputs.size(); ++i)
-    if (!tensor_bytes(entry_.outputs[i].slots, entry_.outputs[i].type, &output_bytes_[i]))
+    if (!tensor_bytes(entry_.outputs[i].slots, entry_.outputs[i].type, &out_.output_bytes[i]))
       return overflow();
   return nullptr;
 }
@@ -157,7 +158,7 @@ uint64_t next_plan_id() {
 heddle_status_t plan_builder::build() {
   // Sizes of outputs and buffers before the steps, which are checked against them.
   HEDDLE_RETURN_IF_ERROR(evaluate_shapes(entry_, inputs_, &out_.slots));
-  HEDDLE_RETURN_IF_ERROR(size_outputs());
+  HEDDLE_RETURN_IF_ERROR(size_tensors());
   HEDDLE_RETURN_IF_ERROR(size_buffers());
   out_.dispatches.reserve(entry_.dispatch_count);
   for (const step_table &step : entry_.steps)

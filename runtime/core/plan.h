@@ -23,6 +23,8 @@ struct dispatch_plan {
 struct plan {
   uint64_t id = 0; ///< no other plan of the process has it, not even where this one lay before
   std::vector<int64_t> slots;
+  std::vector<int64_t> input_bytes; ///< in the declared types
+  std::vector<int64_t> output_bytes;
   std::vector<int64_t> buffer_bytes;
   std::vector<int64_t> buffer_offsets; ///< within the arena
   int64_t arena_bytes = 0;
