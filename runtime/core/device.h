@@ -9,6 +9,8 @@
 
 #include <atomic>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "runtime/core/artifact_reader.h"
 #include "runtime/core/plan.h"
@@ -45,10 +47,22 @@ public:
 /// What a device gets to load a program. |artifact| outlives the program.
 struct load_request {
   const artifact *loaded;
-  size_t target; ///< index into the artifact's targets
+  size_t target;        ///< index into the artifact's targets
   const char *selector; ///< which of the driver's devices: what the caller wrote behind "vulkan:"; "" for its choice
   heddle_weights_t weights;
   heddle_thread_pool_t *thread_pool;
+};
+
+/// A device as people are told of it.
+struct device_description {
+  std::string name;                  ///< what heddle_program_options_t::device says for it: "cpu", "vulkan:0"
+  std::string title;                 ///< as it calls itself
+  std::string kind;                  ///< "cpu", "discrete", "integrated", "virtual", "software" or "other"
+  std::string driver;                ///< whose driver, of which version; "" for a CPU
+  uint64_t memory_bytes = 0;         ///< its own memory; 0 for a CPU
+  std::vector<std::string> features; ///< by the names that artifacts use
+  std::string limits;                ///< for people: what bounds the sizes of work; "" where nothing does
+  std::string problem;               ///< why it can't be used; "" if it can
 };
 
 /// A kind of device. Instances are static.
@@ -61,6 +75,9 @@ struct device_driver {
   const char *(*missing_feature)(const target_table &target);
   /// Makes the code of a target ready that lacks no feature.
   heddle_status_t (*load)(const load_request &request, std::unique_ptr<device_program> *out_program);
+  /// Appends the devices of this kind, the one first that is taken without a selector. Where there is none, or none can
+  /// be asked for, appends one that is named as the driver and has nothing but the problem.
+  void (*list)(std::vector<device_description> *out);
 };
 
 /// All drivers of this build, null-terminated; the first is the default.

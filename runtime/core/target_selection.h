@@ -9,8 +9,8 @@
 namespace heddle::runtime {
 
 /// Finds the driver of device |name|, "vulkan" or "vulkan:1", and what stands behind the colon, "" for nothing. A null
-/// or empty name means the first driver that |tables| have a target for, or else the first: an artifact of shaders alone
-/// runs on a GPU without being told to, and nothing else does.
+/// or empty name means the first driver that |tables| have a target for, or else the first: an artifact of shaders
+/// alone runs on a GPU without being told to, and nothing else does.
 heddle_status_t find_driver(const char *name, const program_tables &tables, const device_driver **out_driver,
                             const char **out_selector);
 

@@ -73,8 +73,17 @@ const char *missing_feature(const target_table &target) {
   return "";
 }
 
+void list_devices(std::vector<device_description> *out) {
+  const heddle_host_info_t &host = *heddle_host_info();
+  device_description &cpu = out->emplace_back();
+  cpu.name = "cpu";
+  cpu.title = host.cpu_name;
+  cpu.kind = "cpu";
+  cpu.features.assign(host.features, host.features + host.feature_count);
+}
+
 } // namespace
 
-const device_driver driver = {"cpu", false, missing_feature, load_program};
+const device_driver driver = {"cpu", false, missing_feature, load_program, list_devices};
 
 } // namespace heddle::runtime::cpu
