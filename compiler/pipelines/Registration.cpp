@@ -8,6 +8,8 @@
 
 #include "compiler/targets/cpu/CpuTarget.h"
 #include "compiler/targets/cpu/Passes.h"
+#include "compiler/targets/vulkan/Passes.h"
+#include "compiler/targets/vulkan/VulkanTarget.h"
 #include "compiler/transforms/fusion/Passes.h"
 #include "compiler/transforms/outlining/Passes.h"
 #include "compiler/transforms/quantization/Passes.h"
@@ -44,9 +46,13 @@ void heddle::registerAllPasses() {
   nn::registerQuantizationPasses();
   cpu::registerCpuPasses();
   cpu::registerCodegenPipeline();
+  vulkan::registerVulkanPasses();
 }
 
 void heddle::registerAllTargets() {
   static std::once_flag once;
-  std::call_once(once, cpu::registerCpuTarget);
+  std::call_once(once, [] {
+    cpu::registerCpuTarget();
+    vulkan::registerVulkanTarget();
+  });
 }

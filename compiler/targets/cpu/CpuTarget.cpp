@@ -4,6 +4,7 @@
 
 #include "compiler/targets/cpu/CpuTarget.h"
 
+#include "compiler/targets/common/KernelName.h"
 #include "compiler/targets/cpu/CpuCodegen.h"
 #include "compiler/targets/cpu/CpuConfig.h"
 #include "compiler/targets/cpu/Passes.h"
@@ -13,7 +14,6 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/xxhash.h"
 #include "llvm/TargetParser/Host.h"
 #include "llvm/TargetParser/X86TargetParser.h"
 
@@ -102,35 +102,6 @@ FailureOr<KernelImage> CpuTarget::compileKernels(ModuleOp kernels, unsigned thre
 // Kernel names
 //===----------------------------------------------------------------------===//
 
-/// Element types of the operands, each once: f32, or i64f32 for an embedding. Contractions of narrow numbers by what
-/// they multiply, which types of storage don't tell: u8s8, f32s4.
-static std::string typeWord(kernel::FuncOp func) {
-  if (auto contract = dyn_cast<kernel::ContractOp>(*func.getRoot())) {
-    using Form = kernel::ContractOp::Form;
-    switch (contract.getForm()) {
-    case Form::Integer:
-      return contract.getSignedLhs() ? "s8s8" : "u8s8";
-    case Form::BytesOfWeights:
-      return "f32s8";
-    case Form::HalfBytesOfWeights:
-      return "f32s4";
-    default:
-      break;
-    }
-  }
-  std::vector<std::string> words;
-  for (Type type : llvm::concat<const Type>(func.getArgumentTypes(), func.getResultTypes())) {
-    auto tensor = dyn_cast<RankedTensorType>(type);
-    if (!tensor)
-      continue;
-    std::string word;
-    llvm::raw_string_ostream(word) << tensor.getElementType();
-    if (!llvm::is_contained(words, word))
-      words.push_back(word);
-  }
-  return llvm::join(words, "");
-}
-
 static std::string tileWord(kernel::FuncOp func) {
   auto attr = func->getAttrOfType<kernel::LoweringConfigAttr>(kernel::kConfigAttrName);
   if (!attr || !isa<kernel::ContractOp, kernel::AttentionOp>(func.getRoot()))
@@ -146,18 +117,9 @@ static std::string isaWord(kernel::FuncOp func, const CpuTarget &target) {
 }
 
 std::string CpuTarget::getKernelName(kernel::FuncOp func) const {
-  // The hash covers the kernel and its config without its name and without locations, which no code depends on.
-  kernel::FuncOp copy = cast<kernel::FuncOp>(func->clone());
-  copy.setName("kernel");
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  copy->print(stream, OpPrintingFlags().printGenericOpForm());
-  copy->destroy();
-  stream << getIsaWord();
-  uint32_t hash = static_cast<uint32_t>(llvm::xxh3_64bits(text));
   StringRef root = func.getRoot()->getName().stripDialect();
-  return llvm::formatv("{0}_{1}_{2}__{3}_{4}", typeWord(func), root, tileWord(func), isaWord(func, *this),
-                       llvm::format_hex_no_prefix(hash, 8));
+  return llvm::formatv("{0}_{1}_{2}__{3}_{4}", getTypeWord(func), root, tileWord(func), isaWord(func, *this),
+                       llvm::format_hex_no_prefix(hashKernel(func, getIsaWord()), 8));
 }
 
 void registerCpuTarget() { registerTarget("cpu", &CpuTarget::parse); }

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// kernel.map: an invocation computes some elements along x, a workgroup apart, so that neighbours touch neighbours.
+
+#include "compiler/targets/vulkan/Generators.h"
+#include "compiler/targets/vulkan/RegionPrinter.h"
+
+using namespace mlir;
+
+namespace heddle::vulkan {
+
+/// The loop whose neighbours lie side by side in the first result; the last loop where there is none.
+static unsigned chooseUnitLoop(const ShaderPlan &plan) {
+  for (unsigned loop = plan.nest.getNumLoops(); loop-- > 0;)
+    if (!plan.getResult(0).isIrregularIn(loop) && plan.getResult(0).strides[loop] == Polynomial(1))
+      return loop;
+  return plan.nest.getNumLoops() - 1;
+}
+
+LogicalResult planMap(ShaderPlan &plan) {
+  mergeLoops(plan.nest, SmallVector<bool>(plan.nest.getNumLoops(), true), plan.findUsedIndices());
+  plan.ensureLoop();
+  unsigned unit = chooseUnitLoop(plan);
+  SmallVector<unsigned> others;
+  for (unsigned loop = 0; loop < plan.nest.getNumLoops(); ++loop)
+    if (loop != unit)
+      others.push_back(loop);
+  SmallVector<unsigned> y;
+  if (!others.empty())
+    y.push_back(others.pop_back_val());
+  plan.setAxes({unit}, y, others);
+  return success();
+}
+
+LogicalResult emitMap(ShaderEmitter &emitter, StringRef form) {
+  const ShaderPlan &plan = emitter.plan;
+  std::string perInvocation = emitter.specialize("ELEMENTS", 4);
+  SmallVector<std::string> loops(plan.nest.getNumLoops());
+  for (Axis axis : {kY, kZ})
+    if (!plan.axisLoops[axis].empty())
+      emitter.splitAxis(axis, emitter.let("int", ShaderEmitter::workgroup(axis), axis == kY ? "y" : "z"), loops);
+  unsigned unit = plan.axisLoops[kX].front();
+  std::string first = emitter.let("int",
+                                  ShaderEmitter::workgroup(kX) + " * int(gl_WorkGroupSize.x) * " + perInvocation +
+                                      " + " + ShaderEmitter::invocation(kX),
+                                  "x");
+  std::string end = emitter.let(
+      "int", "min(" + emitter.bound(unit) + ", " + first + " + " + perInvocation + " * int(gl_WorkGroupSize.x))",
+      "end");
+  loops[unit] = emitter.openLoop(first, end, "int(gl_WorkGroupSize.x)");
+  SmallVector<std::string> elements;
+  for (unsigned input = 0; input < plan.getNumInputs(); ++input)
+    elements.push_back(emitter.let(ShaderEmitter::glslType(plan.getOperandType(plan.bindings[input]).getElementType()),
+                                   emitter.loadInput(input, loops)));
+  auto results = RegionPrinter(emitter, loops).print(plan.root->getRegion(0), elements);
+  if (failed(results))
+    return failure();
+  for (auto [result, value] : llvm::enumerate(*results))
+    emitter.storeResult(result, loops, value);
+  emitter.close();
+  return success();
+}
+
+} // namespace heddle::vulkan

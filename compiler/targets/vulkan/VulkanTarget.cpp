@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// From kernels with configs to SPIR-V modules.
+
+#include "compiler/targets/vulkan/VulkanTarget.h"
+
+#include <atomic>
+#include <mutex>
+#include <thread>
+
+#include "compiler/targets/common/KernelName.h"
+#include "compiler/targets/vulkan/CompileShader.h"
+#include "compiler/targets/vulkan/Generators.h"
+#include "compiler/targets/vulkan/Passes.h"
+#include "mlir/IR/Threading.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+
+namespace heddle::vulkan {
+
+llvm::Expected<std::unique_ptr<Target>> VulkanTarget::parse(StringRef variant) {
+  if (!variant.empty())
+    return llvm::createStringError(llvm::inconvertibleErrorCode(),
+                                   "target 'vulkan' has no variants, got 'vulkan:" + variant.str() +
+                                       "'; one artifact serves every device with Vulkan 1.1");
+  return std::make_unique<VulkanTarget>();
+}
+
+void VulkanTarget::addSelectionPass(OpPassManager &pm) const { pm.addPass(createSelectLoweringConfigPass()); }
+
+FailureOr<WorkShape> VulkanTarget::getWorkShape(kernel::FuncOp func) const {
+  FailureOr<ShaderPlan> plan = ShaderPlan::create(func);
+  if (failed(plan))
+    return failure();
+  auto map = [&](AffineExpr expr) { return AffineMap::get(0, func.getNumSizes(), expr); };
+  auto constant = [&](int64_t value) { return map(plan->constantExpr(value)); };
+  WorkShape shape = {map(plan->extents[kX] * plan->extents[kY] * plan->extents[kZ]), constant(1), constant(0)};
+  for (AffineExpr extent : plan->extents)
+    shape.axes.push_back(map(extent));
+  for (const auto &steps : plan->strides)
+    for (AffineExpr step : steps)
+      shape.axes.push_back(map(step));
+  return shape;
+}
+
+std::string VulkanTarget::getKernelName(kernel::FuncOp func) const {
+  auto config = func->getAttrOfType<kernel::LoweringConfigAttr>(kernel::kConfigAttrName);
+  auto variants = config.getEntries().getAs<ArrayAttr>(kVariantsKey);
+  Variant best = Variant::fromAttr(cast<DictionaryAttr>(*variants.begin()));
+  std::string tile = llvm::formatv("{0}x{1}", best.tile[kY], best.tile[kX]);
+  StringRef root = func.getRoot()->getName().stripDialect();
+  return llvm::formatv("{0}_{1}_{2}__vulkan_{3}", getTypeWord(func), root, tile,
+                       llvm::format_hex_no_prefix(hashKernel(func, "vulkan"), 8));
+}
+
+FailureOr<std::string> printShader(kernel::FuncOp func, StringRef form) {
+  OwningOpRef<kernel::FuncOp> copy(cast<kernel::FuncOp>(func->clone()));
+  FailureOr<ShaderPlan> plan = ShaderPlan::create(*copy);
+  if (failed(plan))
+    return failure();
+  ShaderEmitter emitter(*plan);
+  if (failed(findGenerator(plan->root)->emit(emitter, form)))
+    return failure();
+  return emitter.finish();
+}
+
+namespace {
+/// The modules of one kernel, one for each form, and what its shader says of them.
+struct KernelModules {
+  std::vector<std::vector<uint32_t>> modules;
+  Shader shader;
+};
+} // namespace
+
+static std::array<uint32_t, 3> narrow(const std::array<int64_t, 3> &numbers) {
+  return {static_cast<uint32_t>(numbers[0]), static_cast<uint32_t>(numbers[1]), static_cast<uint32_t>(numbers[2])};
+}
+
+static FailureOr<KernelModules> compileKernel(kernel::FuncOp func) {
+  FailureOr<ShaderPlan> plan = ShaderPlan::create(func);
+  if (failed(plan))
+    return failure();
+  KernelModules result;
+  std::vector<std::string> forms;
+  for (const Variant &variant : plan->variants) {
+    auto form = llvm::find(forms, variant.form);
+    uint32_t module = form - forms.begin();
+    if (form == forms.end()) {
+      FailureOr<std::string> text = printShader(func, variant.form);
+      if (failed(text))
+        return failure();
+      llvm::Expected<std::vector<uint32_t>> words = compileShader(*text);
+      if (!words)
+        return func.emitError() << "is a bug in Heddle: in form '" << variant.form
+                                << "' its shader is wrong: " << llvm::toString(words.takeError());
+      forms.push_back(variant.form);
+      result.modules.push_back(std::move(*words));
+    }
+    result.shader.variants.push_back({variant.features,
+                                      module,
+                                      narrow(variant.workgroup),
+                                      {variant.constants.begin(), variant.constants.end()},
+                                      narrow(variant.tile),
+                                      narrow(variant.most),
+                                      static_cast<uint32_t>(variant.sharedBytes)});
+  }
+  result.shader.canFail = plan->canFail;
+  for (unsigned i = 0; i < plan->getNumOperands(); ++i)
+    result.shader.operands.push_back({plan->getOperandType(i).getElementType(), plan->operandBindings[i]});
+  return result;
+}
+
+/// All modules one after the other.
+static KernelImage joinModules(std::vector<KernelModules> &kernels) {
+  KernelImage image;
+  for (KernelModules &kernel : kernels) {
+    uint32_t first = image.modules.size();
+    for (const std::vector<uint32_t> &words : kernel.modules) {
+      const auto *bytes = reinterpret_cast<const char *>(words.data());
+      image.modules.push_back({image.bytes.size(), words.size() * sizeof(uint32_t)});
+      image.bytes.insert(image.bytes.end(), bytes, bytes + words.size() * sizeof(uint32_t));
+    }
+    for (ShaderVariant &variant : kernel.shader.variants)
+      variant.module += first;
+    image.shaders.push_back(std::move(kernel.shader));
+  }
+  return image;
+}
+
+FailureOr<KernelImage> VulkanTarget::compileKernels(ModuleOp kernels, unsigned threads,
+                                                    const CompileProgress &progress) const {
+  SmallVector<kernel::FuncOp> functions(kernels.getOps<kernel::FuncOp>());
+  std::vector<KernelModules> compiled(functions.size());
+  std::atomic<size_t> next = 0;
+  std::atomic<bool> anyFailed = false;
+  std::mutex progressMutex;
+  size_t done = 0;
+  ParallelDiagnosticHandler diagnostics(kernels.getContext());
+  auto work = [&] {
+    for (size_t i = next++; i < functions.size(); i = next++) {
+      diagnostics.setOrderIDForThread(i);
+      FailureOr<KernelModules> modules = compileKernel(functions[i]);
+      diagnostics.eraseOrderIDForThread();
+      if (failed(modules))
+        anyFailed = true;
+      else
+        compiled[i] = std::move(*modules);
+      std::lock_guard<std::mutex> lock(progressMutex);
+      ++done;
+      if (progress)
+        progress(done, functions.size());
+    }
+  };
+  std::vector<std::thread> workers;
+  for (unsigned i = 1; i < std::min<size_t>(threads, functions.size()); ++i)
+    workers.emplace_back(work);
+  work();
+  for (std::thread &worker : workers)
+    worker.join();
+  if (anyFailed)
+    return failure();
+  return joinModules(compiled);
+}
+
+void registerVulkanTarget() { registerTarget("vulkan", &VulkanTarget::parse); }
+
+} // namespace heddle::vulkan
