@@ -76,6 +76,10 @@ std::vector<bench_case> byte_contract_cases() {
                            {7, 768, 768},
                            {127, 767, 767}})
       result.push_back(make_case(kind, m, n, k, safety));
+    for (auto [m, n, k] : {std::tuple(128, 1536, 384), {128, 3072, 768}}) {
+      result.push_back(make_case(kind + "_gelu", m, n, k, safety));
+      result.back().text = byte_layer(n, k, safety, kGeluEpilogue);
+    }
     for (int64_t m : {1, 2, 4, 8, 16})
       result.push_back(make_reading_case(kind + "_from_memory", m, 768, 768, safety));
     for (auto [n, k] : {std::pair(3072, 768), {768, 3072}})

@@ -48,9 +48,20 @@ kernel.func @product(%x: tensor<?x{1}xi8> {{kernel.dims = array<i64: 0>}, %w: te
                        n, k, (n + 15) / 16, (k + 3) / 4, attributes);
 }
 
+/// GELU by erf, as models write it: %r of %biased.
+inline constexpr const char *kGeluEpilogue = R"(%half_root = arith.constant 0.707106769 : f32
+    %half = arith.constant 0.5 : f32
+    %one = arith.constant 1.0 : f32
+    %reduced = arith.mulf %biased, %half_root : f32
+    %erf = math.erf %reduced : f32
+    %half_y = arith.mulf %biased, %half : f32
+    %factor = arith.addf %erf, %one : f32
+    %r = arith.mulf %half_y, %factor : f32)";
+
 /// The same, finished as a layer does: zero point %z and scale %s of each row, sum %sums and scale %t of each column,
-/// and a bias.
-inline std::string byte_layer(int64_t n, int64_t k, const std::string &attributes = "") {
+/// and a bias; |epilogue| makes %r of %biased.
+inline std::string byte_layer(int64_t n, int64_t k, const std::string &attributes = "",
+                              const std::string &epilogue = "") {
   return llvm::formatv(R"(
 kernel.func @product(%x: tensor<?x{1}xi8> {{kernel.dims = array<i64: 0>}, %w: tensor<{2}x{3}x16x4xi8>,
                      %z: tensor<?xi8> {{kernel.dims = array<i64: 0>}, %sums: tensor<{0}xi32>,
@@ -71,12 +82,13 @@ kernel.func @product(%x: tensor<?x{1}xi8> {{kernel.dims = array<i64: 0>}, %w: te
     %f = arith.sitofp %centred : i32 to f32
     %scaled = arith.mulf %f, %row : f32
     %value = arith.mulf %scaled, %column : f32
-    %r = arith.addf %value, %b : f32
-    kernel.yield %r : f32
+    %biased = arith.addf %value, %b : f32
+    {5}
+    kernel.yield {6} : f32
   } : tensor<?x{0}xf32>
   kernel.return %y : tensor<?x{0}xf32>
 })",
-                       n, k, (n + 15) / 16, (k + 3) / 4, attributes);
+                       n, k, (n + 15) / 16, (k + 3) / 4, attributes, epilogue, epilogue.empty() ? "%biased" : "%r");
 }
 
 /// Floats x (rows, k) times packed bytes (k, n) with a scale for each column, and a bias.
