@@ -71,7 +71,8 @@ struct device_driver {
   const char *name;
   /// Whether there may be several of this kind, told apart by a selector.
   bool has_selector;
-  /// Returns the first of |target|'s features that this machine lacks, or "".
+  /// Returns the first of |target|'s features that this machine lacks, or ""; static storage. |target| is for this
+  /// kind. Opens no device: what one of several lacks, load() says.
   const char *(*missing_feature)(const target_table &target);
   /// Makes the code of a target ready that lacks no feature.
   heddle_status_t (*load)(const load_request &request, std::unique_ptr<device_program> *out_program);

@@ -95,14 +95,19 @@ heddle_status_t load_on_device(const device_driver &driver, const char *selector
   } else {
     HEDDLE_RETURN_IF_ERROR(retain_default_thread_pool(&program->thread_pool));
   }
-  return driver.load({&program->loaded, program->target, selector, options.weights, program->thread_pool},
-                     &program->device);
+  heddle_status_t status = driver.load(
+      {&program->loaded, program->target, selector, options.weights, program->thread_pool}, &program->device);
+  if (status && std::strcmp(heddle_status_error_code(status), "H0401") == 0)
+    return with_help(status, list_devices());
+  return status;
 }
 
-void describe(const device_driver &driver, size_t selected, heddle_program_t *program) {
+void describe(size_t selected, heddle_program_t *program) {
   std::vector<const char *> missing;
-  for (const target_table &target : program->loaded.tables.targets)
-    missing.push_back(is_target_of(target, driver) ? driver.missing_feature(target) : "another device");
+  for (const target_table &target : program->loaded.tables.targets) {
+    const device_driver *driver = driver_of(target);
+    missing.push_back(driver ? driver->missing_feature(target) : "a runtime with support for its device");
+  }
   describe_program(program->loaded, missing, selected, &program->description);
 }
 
@@ -121,13 +126,13 @@ heddle_status_t load(const heddle_program_options_t &options, heddle_program_t *
     // Any target will do for a description, but only one that can run is in use.
     const size_t in_use = selected ? tables.targets.size() : program->target;
     heddle_status_release(selected);
-    describe(*driver, in_use, program);
+    describe(in_use, program);
     return nullptr;
   }
   HEDDLE_RETURN_IF_ERROR(with_context(selected, program->loaded.source.context()));
   HEDDLE_RETURN_IF_ERROR(
       with_context(load_on_device(*driver, selector, options, program), program->loaded.source.context()));
-  describe(*driver, program->target, program);
+  describe(program->target, program);
   return nullptr;
 }
 

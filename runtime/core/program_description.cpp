@@ -10,12 +10,30 @@ namespace heddle::runtime {
 
 namespace {
 
+/// One for each kernel of |target|; none where it is code of a CPU.
+std::vector<heddle_shader_info_t> describe_shaders(const target_table &target, program_description *out) {
+  std::vector<heddle_shader_info_t> shaders;
+  for (const shader_table &shader : target.shaders) {
+    std::vector<heddle_shader_variant_info_t> &variants = out->variants.emplace_back();
+    for (const shader_variant_table &variant : shader.variants)
+      variants.push_back({variant.features.data(),
+                          variant.features.size(),
+                          variant.module,
+                          {variant.workgroup[0], variant.workgroup[1], variant.workgroup[2]},
+                          variant.shared_bytes});
+    shaders.push_back({variants.data(), variants.size()});
+  }
+  return shaders;
+}
+
 void describe_targets(const program_tables &tables, const std::vector<const char *> &missing_features, size_t selected,
                       program_description *out) {
   for (size_t i = 0; i < tables.targets.size(); ++i) {
     const target_table &target = tables.targets[i];
+    const std::vector<heddle_shader_info_t> &shaders = out->shaders.emplace_back(describe_shaders(target, out));
     out->targets.push_back({target.name, target.features.data(), target.features.size(),
-                            tables.sections[target.section].length, missing_features[i], i == selected});
+                            tables.sections[target.section].length, missing_features[i], i == selected,
+                            target.modules.size(), shaders.data(), shaders.size()});
   }
   for (const section_table &section : tables.sections)
     out->sections.push_back({section.is_code ? "code" : "weights", section.offset, section.length, section.checksum});

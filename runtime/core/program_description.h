@@ -12,6 +12,8 @@ struct program_description {
   heddle_program_info_t info{};
 
   std::vector<heddle_target_info_t> targets;
+  std::vector<std::vector<heddle_shader_info_t>> shaders;          ///< of each target
+  std::vector<std::vector<heddle_shader_variant_info_t>> variants; ///< of each shader of each target
   std::vector<heddle_section_info_t> sections;
   std::vector<heddle_entry_info_t> entries;
   std::vector<std::vector<heddle_tensor_info_t>> tensors; ///< inputs, then outputs, of each entry

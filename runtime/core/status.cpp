@@ -124,6 +124,18 @@ heddle_status_t with_context(heddle_status_t status, const std::string &context)
   return result;
 }
 
+heddle_status_t with_help(heddle_status_t status, const std::string &help) {
+  if (!status || status == &out_of_memory_status || !status->help.empty())
+    return status;
+  heddle_status_t result = at_border([&] {
+    status->help = without_control_characters(help);
+    return status;
+  });
+  if (result != status)
+    heddle_status_release(status);
+  return result;
+}
+
 } // namespace heddle::runtime
 
 heddle_status_code_t heddle_status_code(heddle_status_t status) { return status ? status->code : HEDDLE_STATUS_OK; }

@@ -39,4 +39,7 @@ heddle_status_t damaged(const std::string &what) __attribute__((returns_nonnull)
 /// status. Only for statuses that weren't handed out yet.
 heddle_status_t with_context(heddle_status_t status, const std::string &context);
 
+/// Gives |status| a line of help unless it has one, and returns it. Only for statuses that weren't handed out yet.
+heddle_status_t with_help(heddle_status_t status, const std::string &help);
+
 } // namespace heddle::runtime

@@ -4,7 +4,9 @@
 
 #include "runtime/core/target_selection.h"
 
+#include <algorithm>
 #include <cstring>
+#include <vector>
 
 namespace heddle::runtime {
 
@@ -26,6 +28,35 @@ std::string recompile_help(const program_tables &tables, const device_driver &dr
   return "compile it for this machine: heddle compile " + quote(model) + " --target " + driver.name + " -o OUT";
 }
 
+/// How many letters to insert, remove or replace.
+size_t edit_distance(const std::string &from, const std::string &to) {
+  std::vector<size_t> row(to.size() + 1);
+  for (size_t j = 0; j <= to.size(); ++j)
+    row[j] = j;
+  for (size_t i = 1; i <= from.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= to.size(); ++j) {
+      const size_t replaced = diagonal + (from[i - 1] != to[j - 1]);
+      diagonal = row[j];
+      row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
+    }
+  }
+  return row[to.size()];
+}
+
+/// "; did you mean 'vulkan'?" where a driver's name is like |name|.
+std::string did_you_mean(const std::string &name) {
+  for (const device_driver *const *driver = device_drivers; *driver; ++driver)
+    if (size_t distance = edit_distance(name, (*driver)->name);
+        distance > 0 && distance <= std::strlen((*driver)->name) / 3)
+      return format("; did you mean '%s'?", (*driver)->name);
+  return {};
+}
+
+/// The word for a driver's device in sentences.
+const char *noun(const device_driver &driver) { return driver.name == std::string("cpu") ? "CPU" : "device"; }
+
 std::string list_targets(const program_tables &tables) {
   std::string list;
   for (const target_table &target : tables.targets)
@@ -43,7 +74,7 @@ heddle_status_t select_named(const program_tables &tables, const device_driver &
       return fail(error::H0403, format("target '%s' is not for device '%s'", name, driver.name));
     const char *missing = driver.missing_feature(target);
     if (*missing)
-      return fail(error::H0402, format("target '%s' needs %s, which this CPU lacks", name, missing),
+      return fail(error::H0402, format("target '%s' needs %s, which this %s lacks", name, missing, noun(driver)),
                   recompile_help(tables, driver));
     *out_target = i;
     return nullptr;
@@ -66,7 +97,6 @@ heddle_status_t find_driver(const char *name, const program_tables &tables, cons
     *out_driver = device_drivers[0];
     return nullptr;
   }
-  std::string list;
   const size_t length = std::strcspn(name, ":");
   for (const device_driver *const *driver = device_drivers; *driver; ++driver) {
     const bool is_named = std::strlen((*driver)->name) == length && std::strncmp((*driver)->name, name, length) == 0;
@@ -75,15 +105,38 @@ heddle_status_t find_driver(const char *name, const program_tables &tables, cons
       *out_selector = name + length + (name[length] ? 1 : 0);
       return nullptr;
     }
-    list += (list.empty() ? "" : ", ") + std::string((*driver)->name);
   }
-  return fail(error::H0401, format("there is no device '%s'", name), "devices here: " + list);
+  const std::string hint = did_you_mean(std::string(name, length));
+  return fail(error::H0401, format("there is no device '%s'%s", name, hint.c_str()), list_devices());
+}
+
+std::string list_devices() {
+  std::vector<device_description> devices;
+  for (const device_driver *const *driver = device_drivers; *driver; ++driver)
+    (*driver)->list(&devices);
+  std::string here;
+  std::string reasons;
+  for (const device_description &device : devices) {
+    if (!device.problem.empty())
+      reasons += format("; %s: %s", device.name.c_str(), device.problem.c_str());
+    else
+      here +=
+          (here.empty() ? "" : ", ") + device.name + (device.kind == "cpu" ? std::string() : " (" + device.title + ")");
+  }
+  return "devices here: " + here + reasons;
 }
 
 bool is_target_of(const target_table &target, const device_driver &driver) {
   const size_t length = std::strlen(driver.name);
   return std::strncmp(target.name, driver.name, length) == 0 &&
          (target.name[length] == ':' || target.name[length] == '\0');
+}
+
+const device_driver *driver_of(const target_table &target) {
+  for (const device_driver *const *driver = device_drivers; *driver; ++driver)
+    if (is_target_of(target, **driver))
+      return *driver;
+  return nullptr;
 }
 
 heddle_status_t select_target(const program_tables &tables, const device_driver &driver, const char *name,
@@ -108,7 +161,8 @@ heddle_status_t select_target(const program_tables &tables, const device_driver 
         error::H0402,
         format("the artifact has no target for device '%s'; it has: %s", driver.name, list_targets(tables).c_str()),
         recompile_help(tables, driver));
-  return fail(error::H0402, "this CPU can't run the artifact: " + reasons, recompile_help(tables, driver));
+  return fail(error::H0402, format("this %s can't run the artifact: ", noun(driver)) + reasons,
+              recompile_help(tables, driver));
 }
 
 } // namespace heddle::runtime

@@ -191,6 +191,29 @@ void artifact_builder::add_target(const std::string &name, const std::vector<std
   program.targets.push_back(std::move(target));
 }
 
+fb::TargetT &artifact_builder::add_shader_target() {
+  add_target("vulkan", {});
+  fb::TargetT &target = *program.targets.back();
+  constexpr size_t module_bytes = 24;
+  target.section = add_section(fb::SectionKind::code, std::vector<uint8_t>(module_bytes * program.kernels.size()));
+  for (const auto &kernel : program.kernels) {
+    auto shader = std::make_unique<fb::ShaderT>();
+    for (uint32_t i = 0; i + 1 < kernel->binding_count; ++i)
+      shader->operands.emplace_back(fb::ElementType::f32, i == 0 ? 1 : 2);
+    shader->operands.emplace_back(fb::ElementType::f32, 3);
+    auto variant = std::make_unique<fb::ShaderVariantT>();
+    variant->module_ = static_cast<uint32_t>(target.modules.size());
+    variant->workgroup = {64, 1, 1};
+    variant->constants = {4};
+    variant->tile = {16, 1, 1};
+    variant->most = {0, 0, 0};
+    shader->variants.push_back(std::move(variant));
+    target.shaders.push_back(std::move(shader));
+    target.modules.emplace_back(module_bytes * target.modules.size(), module_bytes);
+  }
+  return target;
+}
+
 uint32_t artifact_builder::kernel(const std::string &symbol, uint32_t binding_count, uint32_t size_count) {
   for (size_t i = 0; i < program.kernels.size(); ++i)
     if (program.kernels[i]->name == symbol)
@@ -225,15 +248,24 @@ fb::Binding artifact_builder::constant(const std::vector<float> &values) {
 artifact_bytes artifact_builder::build() {
   for (auto &target : program.targets) {
     target->kernels.clear();
-    for (const auto &kernel : program.kernels)
-      target->kernels.push_back(symbols.at(kernel->name));
+    if (target->shaders.empty())
+      for (const auto &kernel : program.kernels)
+        target->kernels.push_back(symbols.at(kernel->name));
   }
-  // Every dispatch is for all targets; those of one test do not differ.
+  // Every dispatch is for all targets; those of one test do not differ but for shaders: one axis with all items, and
+  // operands that are needed whole.
   for (auto &entry : program.entries)
     for (auto &step : entry->steps)
       if (auto *dispatch = step->instruction.AsDispatch())
-        while (dispatch->targets.size() < program.targets.size())
-          dispatch->targets.push_back(std::make_unique<fb::TargetDispatchT>(*dispatch->targets[0]));
+        while (dispatch->targets.size() < program.targets.size()) {
+          auto &target = dispatch->targets.emplace_back(std::make_unique<fb::TargetDispatchT>(*dispatch->targets[0]));
+          target->axes.clear();
+          if (!program.targets[dispatch->targets.size() - 1]->shaders.empty()) {
+            target->axes.assign(3 + 3 * dispatch->bindings.size(), target->scratch);
+            target->axes[0] = target->grid;
+            target->axes[1] = target->axes[2] = target->grain;
+          }
+        }
   // Numbers take the same room whatever they are, so the first pass gives the program's length.
   uint64_t end = 0;
   for (int pass = 0; pass < 2; ++pass) {

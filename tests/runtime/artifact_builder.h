@@ -63,7 +63,7 @@ private:
   fb::EntryT *entry_;
 };
 
-/// Builds an artifact with one CPU target that every x86-64 CPU has.
+/// Builds an artifact with one CPU target that every x86-64 CPU has; shaders come with add_shader_target().
 class artifact_builder {
 public:
   /// Starts with the code of kernels.c as section 0.
@@ -72,6 +72,9 @@ public:
   entry_builder add_entry(const std::string &name);
   /// A further target with the same code.
   void add_target(const std::string &name, const std::vector<std::string> &features);
+  /// A further target, "vulkan", with a shader of one variant for each kernel of the program so far. The modules aren't
+  /// SPIR-V: readers don't look into them.
+  fb::TargetT &add_shader_target();
   /// Index of the test kernel |symbol|; added at its first use.
   uint32_t kernel(const std::string &symbol, uint32_t binding_count, uint32_t size_count);
   /// A constant in a weights section of its own.

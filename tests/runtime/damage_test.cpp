@@ -4,6 +4,8 @@
 
 #include <functional>
 
+#include "runtime/core/artifact_reader.h"
+#include "runtime/core/plan.h"
 #include "tests/runtime/test_support.h"
 
 namespace heddle::test {
@@ -159,6 +161,171 @@ const damage damages[] = {
      },
      "step 1 of entry 'main' copies memory onto itself"},
 };
+
+fb::TargetT &shaders(fb::ProgramT &program) { return *program.targets[1]; }
+fb::ShaderT &shader(fb::ProgramT &program) { return *shaders(program).shaders[0]; }
+fb::ShaderVariantT &variant(fb::ProgramT &program) { return *shader(program).variants[0]; }
+
+/// On the scale model with shaders beside its code.
+const damage shader_damages[] = {
+    {"ShadersForACpu", [](auto &p) { shaders(p).name = "cpu:x"; }, "target 'cpu:x' has 0 of 2 kernels"},
+    {"ShadersBesideCode", [](auto &p) { p.targets[0]->modules = shaders(p).modules; },
+     "target 'cpu:x86-64' has shaders"},
+    {"CodeForVulkan", [](auto &p) { p.targets[0]->name = "vulkan:a"; }, "target 'vulkan:a' has addresses of code"},
+    {"ShaderMissing", [](auto &p) { shaders(p).shaders.pop_back(); }, "target 'vulkan' has 1 of 2 shaders"},
+    {"ModuleOffWords", [](auto &p) { shaders(p).modules[1] = {22, 24}; },
+     "module 1 of target 'vulkan' isn't aligned, is empty or lies outside section 2"},
+    {"ModuleOfPartOfAWord", [](auto &p) { shaders(p).modules[1] = {24, 23}; },
+     "module 1 of target 'vulkan' isn't aligned, is empty or lies outside section 2"},
+    {"ModuleOfNothing", [](auto &p) { shaders(p).modules[1] = {24, 0}; },
+     "module 1 of target 'vulkan' isn't aligned, is empty or lies outside section 2"},
+    {"ModulePastTheEnd", [](auto &p) { shaders(p).modules[1] = {24, 28}; },
+     "module 1 of target 'vulkan' isn't aligned, is empty or lies outside section 2"},
+    {"ModuleThatWraps", [](auto &p) { shaders(p).modules[1] = {UINT64_MAX - 3, 24}; },
+     "module 1 of target 'vulkan' isn't aligned, is empty or lies outside section 2"},
+    {"UnknownModule", [](auto &p) { variant(p).module_ = 2; }, "a shader of kernel 'test_add' names module 2 of 2"},
+    {"WorkgroupOfNothing", [](auto &p) { variant(p).workgroup[1] = 0; },
+     "a shader of kernel 'test_add' has no workgroup size"},
+    {"WorkgroupOfTwoNumbers", [](auto &p) { variant(p).workgroup.pop_back(); },
+     "a shader of kernel 'test_add' has no workgroup size"},
+    {"WorkgroupTooLarge", [](auto &p) { variant(p).workgroup[2] = 65537; },
+     "a shader of kernel 'test_add' has no workgroup size"},
+    {"TileOfNothing", [](auto &p) { variant(p).tile[0] = 0; }, "a shader of kernel 'test_add' has no tile"},
+    {"TileOfFourNumbers", [](auto &p) { variant(p).tile.push_back(1); }, "a shader of kernel 'test_add' has no tile"},
+    {"MostOfNoNumber", [](auto &p) { variant(p).most.clear(); },
+     "a shader of kernel 'test_add' has no greatest extents"},
+    {"ShaderOperandMissing", [](auto &p) { shader(p).operands.pop_back(); },
+     "a shader of kernel 'test_add' has 2 of 3 operands"},
+    {"ShaderOperandOfUnknownType", [](auto &p) { shader(p).operands[0] = {fb::ElementType(13), 1}; },
+     "operand 0 of a shader of kernel 'test_add' has an unknown type or storage buffer"},
+    {"ShaderOperandInUnknownBinding", [](auto &p) { shader(p).operands[2] = {fb::ElementType::f32, 4}; },
+     "operand 2 of a shader of kernel 'test_add' has an unknown type or storage buffer"},
+    {"NoVariant", [](auto &p) { shader(p).variants.clear(); },
+     "kernel 'test_add' has no shader that runs on any device"},
+    {"LastVariantNeedsAFeature", [](auto &p) { variant(p).features = {"float16"}; },
+     "kernel 'test_add' has no shader that runs on any device"},
+    {"LastVariantHasALimit", [](auto &p) { variant(p).most[2] = 7; },
+     "kernel 'test_add' has no shader that runs on any device"},
+    {"LastVariantOfManyInvocations", [](auto &p) { variant(p).workgroup = {43, 3, 1}; },
+     "kernel 'test_add' has no shader that runs on any device"},
+    {"LastVariantThatWraps", [](auto &p) { variant(p).workgroup = {65536, 65536, 65536}; },
+     "kernel 'test_add' has no shader that runs on any device"},
+    {"LastVariantOfMuchSharedMemory", [](auto &p) { variant(p).shared_bytes = 16385; },
+     "kernel 'test_add' has no shader that runs on any device"},
+    {"TooManyPushConstants",
+     [](auto &p) {
+       // 3 words, 1 for the error record, 3 operands, 26 sizes.
+       p.kernels[0]->size_count = 26, dispatch(p).sizes.assign(26, 2), shader(p).can_fail = true;
+     },
+     "a shader of kernel 'test_add' has 33 words of push constants"},
+    {"AxesMissing", [](auto &p) { dispatch(p).targets[1]->axes.pop_back(); },
+     "step 0 of entry 'main' has 11 of 12 axes for target 'vulkan'"},
+    {"AxesForACpu", [](auto &p) { dispatch(p).targets[0]->axes = {0, 0, 0}; },
+     "step 0 of entry 'main' has 3 of 0 axes for target 'cpu:x86-64'"},
+    {"AxisOfUnknownSlot", [](auto &p) { dispatch(p).targets[1]->axes[4] = 9; }, "entry 'main' names slot 9 of 9"},
+    {"ResultAmongInputs", [](auto &p) { shader(p).operands[2] = {fb::ElementType::f32, 2}; },
+     "step 0 of entry 'main' has operand 2 in another storage buffer than kernel 'test_add'"},
+    {"InputAmongResults", [](auto &p) { shader(p).operands[1] = {fb::ElementType::f32, 3}; },
+     "step 0 of entry 'main' has operand 1 in another storage buffer than kernel 'test_add'"},
+    {"InputAmongConstants", [](auto &p) { shader(p).operands[0] = {fb::ElementType::f32, 0}; },
+     "step 0 of entry 'main' has operand 0 in another storage buffer than kernel 'test_add'"},
+};
+
+/// The scale model with shaders. They and their axes are there before anything is damaged.
+artifact_builder shader_model() {
+  artifact_builder builder = scale_model();
+  builder.add_shader_target();
+  builder.build();
+  return builder;
+}
+
+class ShaderDamage : public testing::TestWithParam<damage> {};
+
+TEST_P(ShaderDamage, IsRefusedAtLoad) {
+  artifact_builder builder = shader_model();
+  GetParam().inflict(builder.program);
+  EXPECT_EQ(load_error(builder.build()), std::string("H0505: the artifact is damaged: ") + GetParam().message);
+}
+
+INSTANTIATE_TEST_SUITE_P(Tables, ShaderDamage, testing::ValuesIn(shader_damages),
+                         [](const auto &info) { return std::string(info.param.name); });
+
+TEST(Shaders, AreReadAsTheyAreWritten) {
+  artifact_builder builder = shader_model();
+  auto better = std::make_unique<fb::ShaderVariantT>(variant(builder.program));
+  better->features = {"float16", "subgroup_arithmetic"};
+  better->workgroup = {8, 16, 2};
+  better->most = {0, 64, 0};
+  better->module_ = 1;
+  better->shared_bytes = 48000;
+  shader(builder.program).variants.insert(shader(builder.program).variants.begin(), std::move(better));
+  shader(builder.program).can_fail = true;
+  const artifact_bytes bytes = builder.build();
+  runtime::artifact artifact;
+  artifact.source.use_memory(bytes.data(), bytes.size);
+  EXPECT_OK(runtime::read_artifact(&artifact, /*verify_checksums=*/true));
+  const runtime::target_table &target = artifact.tables.targets[1];
+  EXPECT_TRUE(target.kernels.empty());
+  ASSERT_EQ(target.modules.size(), 2u);
+  EXPECT_EQ(target.modules[1].offset, 24u);
+  EXPECT_EQ(target.modules[1].length, 24u);
+  ASSERT_EQ(target.shaders.size(), 2u);
+  EXPECT_TRUE(target.shaders[0].can_fail);
+  EXPECT_FALSE(target.shaders[1].can_fail);
+  ASSERT_EQ(target.shaders[0].operands.size(), 3u);
+  EXPECT_EQ(target.shaders[0].operands[1].binding, runtime::shader_binding::inputs);
+  EXPECT_EQ(target.shaders[0].operands[2].binding, runtime::shader_binding::results);
+  ASSERT_EQ(target.shaders[0].variants.size(), 2u);
+  const runtime::shader_variant_table &first = target.shaders[0].variants[0];
+  ASSERT_EQ(first.features.size(), 2u);
+  EXPECT_STREQ(first.features[1], "subgroup_arithmetic");
+  EXPECT_EQ(first.module, 1u);
+  EXPECT_EQ(first.workgroup, (std::array<uint32_t, 3>{8, 16, 2}));
+  EXPECT_EQ(first.constants, (std::vector<uint32_t>{4}));
+  EXPECT_EQ(first.tile, (std::array<uint32_t, 3>{16, 1, 1}));
+  EXPECT_EQ(first.most, (std::array<uint32_t, 3>{0, 64, 0}));
+  EXPECT_EQ(first.shared_bytes, 48000u);
+}
+
+TEST(Shaders, PlansHoldTheAxesOfTheirTargetAlone) {
+  artifact_builder builder = shader_model();
+  const artifact_bytes bytes = builder.build();
+  runtime::artifact artifact;
+  artifact.source.use_memory(bytes.data(), bytes.size);
+  EXPECT_OK(runtime::read_artifact(&artifact, /*verify_checksums=*/false));
+  const tensor x = counting_tensor({3, 100});
+  const heddle_tensor_t *inputs[] = {x.get()};
+  const runtime::entry_table &entry = artifact.tables.entries[0];
+  runtime::plan on_cpu, on_gpu;
+  EXPECT_OK(runtime::make_plan(artifact.tables, entry, 0, inputs, &on_cpu));
+  EXPECT_TRUE(on_cpu.axes.empty());
+  EXPECT_OK(runtime::make_plan(artifact.tables, entry, 1, inputs, &on_gpu));
+  ASSERT_EQ(on_gpu.axes.size(), 24u);
+  EXPECT_EQ(on_gpu.dispatches[0].axes, 0u);
+  EXPECT_EQ(on_gpu.dispatches[1].axes, 12u);
+  EXPECT_EQ(on_gpu.axes[12], 19u) << "300 elements, 16 at a time";
+  EXPECT_EQ(on_gpu.axes[13], 1u);
+  EXPECT_EQ(on_gpu.axes[15], 0u);
+}
+
+TEST(Shaders, AxesBeyond32BitsAreRefused) {
+  for (int64_t value : {int64_t(-1), int64_t(1) << 32}) {
+    artifact_builder builder = shader_model();
+    fb::EntryT &main = entry(builder.program);
+    main.shape_program.emplace_back(value, 0, 0, 0, fb::ShapeOpcode::constant);
+    dispatch(builder.program).targets[1]->axes[7] = static_cast<uint32_t>(main.shape_program.size() - 1);
+    const artifact_bytes bytes = builder.build();
+    runtime::artifact artifact;
+    artifact.source.use_memory(bytes.data(), bytes.size);
+    EXPECT_OK(runtime::read_artifact(&artifact, /*verify_checksums=*/false));
+    const tensor x = counting_tensor({3, 100});
+    const heddle_tensor_t *inputs[] = {x.get()};
+    runtime::plan plan;
+    expect_failure(runtime::make_plan(artifact.tables, artifact.tables.entries[0], 1, inputs, &plan), "H0308",
+                   "a size is negative or overflows, for x [3,100]");
+    EXPECT_OK(runtime::make_plan(artifact.tables, artifact.tables.entries[0], 0, inputs, &plan));
+  }
+}
 
 class Damage : public testing::TestWithParam<damage> {};
 

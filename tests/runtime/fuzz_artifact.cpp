@@ -26,6 +26,16 @@ size_t touch(const heddle_tensor_info_t *tensors, size_t count) {
   return sum;
 }
 
+size_t touch(const heddle_shader_info_t &shader) {
+  size_t sum = 0;
+  for (size_t i = 0; i < shader.variant_count; ++i) {
+    sum += shader.variants[i].module + shader.variants[i].workgroup[2] + shader.variants[i].shared_bytes;
+    for (size_t j = 0; j < shader.variants[i].feature_count; ++j)
+      sum += touch(shader.variants[i].features[j]);
+  }
+  return sum;
+}
+
 size_t touch(const heddle_program_info_t &info) {
   size_t sum = touch(info.producer) + touch(info.model);
   for (size_t i = 0; i < info.option_count; ++i)
@@ -34,6 +44,8 @@ size_t touch(const heddle_program_info_t &info) {
     sum += touch(info.targets[i].name) + touch(info.targets[i].missing_feature);
     for (size_t j = 0; j < info.targets[i].feature_count; ++j)
       sum += touch(info.targets[i].features[j]);
+    for (size_t j = 0; j < info.targets[i].shader_count; ++j)
+      sum += touch(info.targets[i].shaders[j]);
   }
   for (size_t i = 0; i < info.kernel_count; ++i) {
     sum += touch(info.kernels[i].name) + touch(info.kernels[i].root);
@@ -159,6 +171,11 @@ bool explore_artifact(const void *data, size_t size) {
   for (size_t i = 0; i < inspected->info().entry_count; ++i)
     for (int64_t extent : {0, 1, 7})
       plan_entry(*inspected, inspected->info().entries[i], extent);
+  // Shaders have numbers of their own in plans.
+  options.device = "vulkan";
+  if (auto shaders = program::load_memory(data, size, options))
+    for (size_t i = 0; i < shaders->info().entry_count; ++i)
+      plan_entry(*shaders, shaders->info().entries[i], 7);
   // Mapping code is part of loading; calling it is not.
   return bool(program::load_memory(data, size));
 }

@@ -79,9 +79,9 @@ TEST(Load, EveryTruncationIsRefused) {
 
 TEST(Load, RefusesOtherVersions) {
   const artifact_bytes artifact = scale_model().build();
-  header_of(artifact)->format_version = 2;
-  EXPECT_EQ(load_error(artifact), "H0504: the artifact has format version 2, this runtime reads version 1");
-  header_of(artifact)->format_version = 1;
+  header_of(artifact)->format_version = 3;
+  EXPECT_EQ(load_error(artifact), "H0504: the artifact has format version 3, this runtime reads version 2");
+  header_of(artifact)->format_version = HEDDLE_ARTIFACT_FORMAT_VERSION;
   header_of(artifact)->executable_abi_version = 0;
   EXPECT_EQ(load_error(artifact), "H0504: the artifact's code has ABI version 0, this runtime calls version 1");
 }
@@ -265,12 +265,39 @@ TEST(Targets, AMissingFeatureIsNamedWithTheRemedy) {
 TEST(Targets, AnotherDeviceIsNeverTakenInSilence) {
   artifact_builder builder = scale_model();
   builder.program.targets.clear();
-  builder.add_target("vulkan", {});
+  builder.add_target("dsp:tiny", {});
   const artifact_bytes artifact = builder.build();
-  EXPECT_EQ(load_error(artifact), "H0402: the artifact has no target for device 'cpu'; it has: vulkan");
+  EXPECT_EQ(load_error(artifact), "H0402: the artifact has no target for device 'cpu'; it has: dsp:tiny");
   heddle_program_options_t options = {};
-  options.device = "vulkan";
-  EXPECT_EQ(load_error(artifact, options), "H0401: there is no device 'vulkan'");
+  options.device = "dsp";
+  EXPECT_EQ(load_error(artifact, options), "H0401: there is no device 'dsp'");
+  options.device = "cpu:1";
+  EXPECT_EQ(load_error(artifact, options), "H0401: there is no device 'cpu:1'");
+}
+
+TEST(Targets, AMisspeltDeviceHasANearestAndAList) {
+  const artifact_bytes artifact = scale_model().build();
+  heddle_program_options_t options = {};
+  options.device = "cpo";
+  auto program = program::load_memory(artifact.data(), artifact.size, options);
+  ASSERT_FALSE(program);
+  EXPECT_EQ(program.error().code(), HEDDLE_STATUS_DEVICE_UNAVAILABLE);
+  EXPECT_EQ(program.error().message(), "there is no device 'cpo'; did you mean 'cpu'?");
+  EXPECT_EQ(program.error().help().find("devices here: cpu"), 0u) << program.error().help();
+}
+
+TEST(Devices, TheCpuComesFirst) {
+  auto devices = device_list::create();
+  ASSERT_TRUE(devices);
+  ASSERT_GE(devices->size(), 1u);
+  const heddle_device_info_t &cpu = (*devices)[0];
+  EXPECT_STREQ(cpu.name, "cpu");
+  EXPECT_STREQ(cpu.kind, "cpu");
+  EXPECT_STREQ(cpu.title, heddle_host_info()->cpu_name);
+  EXPECT_STREQ(cpu.problem, "");
+  EXPECT_EQ(cpu.feature_count, heddle_host_info()->feature_count);
+  EXPECT_EQ(heddle_device_list_get(devices->get(), devices->size()), nullptr);
+  expect_failure(heddle_device_list_create(nullptr), "H0101", "out_list is null");
 }
 
 TEST(Inspection, NeedsNoFittingTarget) {
@@ -286,8 +313,8 @@ TEST(Inspection, NeedsNoFittingTarget) {
   expect_failure(heddle_session_create(program.get(), &session), "H0103", "the program was loaded for inspection only");
   heddle_plan_info_t plan = {};
   const tensor x = counting_tensor({3, 100});
-  const heddle_tensor_t *inputs[] = {x.get()};
-  EXPECT_OK(heddle_program_plan(program.get(), "main", inputs, 1, &plan));
+  const heddle_tensor_t *idspts[] = {x.get()};
+  EXPECT_OK(heddle_program_plan(program.get(), "main", idspts, 1, &plan));
   EXPECT_EQ(plan.arena_bytes, 1216) << "1200 bytes, rounded up to whole cache lines";
   EXPECT_EQ(plan.dispatch_count, 2u);
   EXPECT_EQ(plan.flops, 2 * 19);
@@ -297,7 +324,7 @@ TEST(Inspection, DescribesAllOfIt) {
   const artifact_bytes artifact = scale_model().build();
   const program program = load(artifact);
   const heddle_program_info_t &info = program.info();
-  EXPECT_EQ(info.format_version, 1u);
+  EXPECT_EQ(info.format_version, 2u);
   EXPECT_EQ(info.file_bytes, artifact.size);
   EXPECT_EQ(info.constant_bytes, 4u);
   EXPECT_STREQ(info.producer, "heddle test");
@@ -313,14 +340,43 @@ TEST(Inspection, DescribesAllOfIt) {
   EXPECT_EQ(info.kernels[1].dispatch_count, 1u);
   ASSERT_EQ(info.entry_count, 1u);
   EXPECT_STREQ(info.entries[0].name, "main");
-  ASSERT_EQ(info.entries[0].input_count, 1u);
-  const heddle_tensor_info_t &x = info.entries[0].inputs[0];
+  ASSERT_EQ(info.entries[0].idspt_count, 1u);
+  const heddle_tensor_info_t &x = info.entries[0].idspts[0];
   EXPECT_STREQ(x.name, "x");
   EXPECT_EQ(x.type, HEDDLE_ELEMENT_F32);
   ASSERT_EQ(x.rank, 2u);
   EXPECT_STREQ(x.dims[1].symbol, "width");
   EXPECT_EQ(x.dims[1].value, -1);
   EXPECT_STREQ(info.entries[0].outputs[0].name, "y");
+  EXPECT_EQ(info.targets[0].module_count, 0u);
+  EXPECT_EQ(info.targets[0].shader_count, 0u);
+}
+
+TEST(Inspection, DescribesShaders) {
+  artifact_builder builder = scale_model();
+  fb::TargetT &target = builder.add_shader_target();
+  auto better = std::make_unique<fb::ShaderVariantT>(*target.shaders[1]->variants[0]);
+  better->features = {"float16"};
+  better->module_ = 0;
+  better->shared_bytes = 512;
+  target.shaders[1]->variants.insert(target.shaders[1]->variants.begin(), std::move(better));
+  const artifact_bytes artifact = builder.build();
+  const program program = load(artifact);
+  const heddle_program_info_t &info = program.info();
+  ASSERT_EQ(info.target_count, 2u);
+  EXPECT_EQ(info.targets[0].selected, 1) << "the CPU, unless another device is asked for";
+  EXPECT_EQ(info.targets[1].selected, 0);
+  EXPECT_EQ(info.targets[1].module_count, 2u);
+  ASSERT_EQ(info.targets[1].shader_count, info.kernel_count);
+  EXPECT_EQ(info.targets[1].shaders[0].variant_count, 1u);
+  ASSERT_EQ(info.targets[1].shaders[1].variant_count, 2u);
+  const heddle_shader_variant_info_t &first = info.targets[1].shaders[1].variants[0];
+  ASSERT_EQ(first.feature_count, 1u);
+  EXPECT_STREQ(first.features[0], "float16");
+  EXPECT_EQ(first.module, 0u);
+  EXPECT_EQ(first.workgroup[0], 64u);
+  EXPECT_EQ(first.shared_bytes, 512u);
+  EXPECT_EQ(info.targets[1].shaders[1].variants[1].feature_count, 0u);
 }
 
 TEST(Host, KnowsItself) {

@@ -29,6 +29,7 @@ TEST(Mutation, DamagedArtifactsAreRefusedOrHarmless) {
   fb::InputT &optional = *builder.program.entries[1]->inputs[0];
   optional.default_constant = builder.constant({1, 2, 3}).index(); // bits are bits
   optional.default_dims = {3};
+  builder.add_shader_target();
   const artifact_bytes original = builder.build();
   heddle_artifact_header_t header;
   std::memcpy(&header, original.data(), sizeof(header));

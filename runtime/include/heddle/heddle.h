@@ -219,13 +219,31 @@ typedef struct heddle_kernel_info_t {
   size_t dispatch_count; ///< over all entries
 } heddle_kernel_info_t;
 
+/// One form of a kernel for a GPU.
+typedef struct heddle_shader_variant_info_t {
+  const char *const *features; ///< what the device must have beyond Vulkan 1.1: "float16", "subgroup_arithmetic" ...
+  size_t feature_count;
+  size_t module;         ///< number of the SPIR-V module among the target's
+  uint32_t workgroup[3]; ///< invocations of one workgroup along x, y, z
+  uint32_t shared_bytes; ///< of one workgroup
+} heddle_shader_variant_info_t;
+
+/// A kernel for GPUs: the first variant is taken that the device can run and that suits the sizes of a run.
+typedef struct heddle_shader_info_t {
+  const heddle_shader_variant_info_t *variants; ///< best first; the last runs on any device
+  size_t variant_count;
+} heddle_shader_info_t;
+
 typedef struct heddle_target_info_t {
-  const char *name;            ///< "cpu:x86-64-v4"
-  const char *const *features; ///< what the CPU must have, by LLVM's names
+  const char *name;            ///< "cpu:x86-64-v4", "vulkan"
+  const char *const *features; ///< what the device must have; of a CPU by LLVM's names
   size_t feature_count;
   uint64_t code_bytes;
-  const char *missing_feature; ///< first feature that this CPU lacks; "" if it can run the target
-  int selected;                ///< 1 for the target in use
+  const char *missing_feature;         ///< first feature that this machine's device lacks; "" if it can run the target
+  int selected;                        ///< 1 for the target in use
+  size_t module_count;                 ///< SPIR-V modules; 0 for a CPU
+  const heddle_shader_info_t *shaders; ///< one for each of the program's kernels; null for a CPU
+  size_t shader_count;
 } heddle_target_info_t;
 
 typedef struct heddle_section_info_t {
@@ -346,6 +364,32 @@ typedef void (*heddle_observer_fn_t)(void *user, const heddle_dispatch_info_t *d
 
 /// Has |observer| called after each dispatch of later runs; null ends that. Must not be called during a run.
 HEDDLE_API void heddle_session_set_observer(heddle_session_t *session, heddle_observer_fn_t observer, void *user);
+
+//===-- Devices --------------------------------------------------------------------------------------------------===//
+
+typedef struct heddle_device_info_t {
+  const char *name;            ///< what heddle_program_options_t::device says for it: "cpu", "vulkan:0"
+  const char *title;           ///< as it calls itself
+  const char *kind;            ///< "cpu", "discrete", "integrated", "virtual", "software" or "other"
+  const char *driver;          ///< whose driver, of which version; "" for a CPU
+  uint64_t memory_bytes;       ///< its own memory; 0 for a CPU
+  const char *const *features; ///< by the names that targets and shaders ask for
+  size_t feature_count;
+  const char *limits;  ///< for people: what bounds the sizes of work; "" where nothing does
+  const char *problem; ///< why it can't be used; "" if it can
+} heddle_device_info_t;
+
+/// What this machine has to run programs on. Immutable; any thread may read it.
+typedef struct heddle_device_list_t heddle_device_list_t;
+
+/// Asks all drivers, which takes some milliseconds where there are GPUs. Of each kind of device the one comes first
+/// that the kind's bare name means ("vulkan"). A kind that this machine has none of is listed by its bare name, with
+/// the problem.
+HEDDLE_API heddle_status_t heddle_device_list_create(heddle_device_list_t **out_list);
+HEDDLE_API void heddle_device_list_release(heddle_device_list_t *list);
+HEDDLE_API size_t heddle_device_list_count(const heddle_device_list_t *list);
+/// Returns device |index|, below heddle_device_list_count(), or null; lives as long as the list.
+HEDDLE_API const heddle_device_info_t *heddle_device_list_get(const heddle_device_list_t *list, size_t index);
 
 //===-- This machine ---------------------------------------------------------------------------------------------===//
 

@@ -143,6 +143,23 @@ public:
   unsigned thread_count() const { return heddle_thread_pool_thread_count(get()); }
 };
 
+/// What this machine has to run programs on.
+class device_list : public owner<heddle_device_list_t, heddle_device_list_release> {
+public:
+  using owner::owner;
+
+  static result<device_list> create() {
+    heddle_device_list_t *handle = nullptr;
+    if (status failure{heddle_device_list_create(&handle)}; !failure.ok())
+      return failure;
+    return device_list(handle);
+  }
+
+  size_t size() const { return heddle_device_list_count(get()); }
+  /// |index| must be below size().
+  const heddle_device_info_t &operator[](size_t index) const { return *heddle_device_list_get(get(), index); }
+};
+
 /// A loaded artifact.
 class program : public owner<heddle_program_t, heddle_program_release> {
 public:
