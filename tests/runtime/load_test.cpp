@@ -313,8 +313,8 @@ TEST(Inspection, NeedsNoFittingTarget) {
   expect_failure(heddle_session_create(program.get(), &session), "H0103", "the program was loaded for inspection only");
   heddle_plan_info_t plan = {};
   const tensor x = counting_tensor({3, 100});
-  const heddle_tensor_t *idspts[] = {x.get()};
-  EXPECT_OK(heddle_program_plan(program.get(), "main", idspts, 1, &plan));
+  const heddle_tensor_t *inputs[] = {x.get()};
+  EXPECT_OK(heddle_program_plan(program.get(), "main", inputs, 1, &plan));
   EXPECT_EQ(plan.arena_bytes, 1216) << "1200 bytes, rounded up to whole cache lines";
   EXPECT_EQ(plan.dispatch_count, 2u);
   EXPECT_EQ(plan.flops, 2 * 19);
@@ -340,8 +340,8 @@ TEST(Inspection, DescribesAllOfIt) {
   EXPECT_EQ(info.kernels[1].dispatch_count, 1u);
   ASSERT_EQ(info.entry_count, 1u);
   EXPECT_STREQ(info.entries[0].name, "main");
-  ASSERT_EQ(info.entries[0].idspt_count, 1u);
-  const heddle_tensor_info_t &x = info.entries[0].idspts[0];
+  ASSERT_EQ(info.entries[0].input_count, 1u);
+  const heddle_tensor_info_t &x = info.entries[0].inputs[0];
   EXPECT_STREQ(x.name, "x");
   EXPECT_EQ(x.type, HEDDLE_ELEMENT_F32);
   ASSERT_EQ(x.rank, 2u);
