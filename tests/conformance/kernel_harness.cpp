@@ -61,6 +61,7 @@ static std::byte *map_code(const KernelImage &image, size_t *size) {
 
 /// Between the target whose instructions code may use and the one whose tiles it has.
 static constexpr llvm::StringLiteral kWithTilesOf = " with tiles of ";
+static constexpr llvm::StringLiteral kVulkan = "vulkan";
 
 std::unique_ptr<kernel_module> kernel_module::compile(const std::string &text, const std::string &target) {
   cpu::registerCpuTarget();
@@ -68,6 +69,10 @@ std::unique_ptr<kernel_module> kernel_module::compile(const std::string &text, c
   auto result = std::make_unique<kernel_module>();
   result->context_.loadDialect<arith::ArithDialect, math::MathDialect, kernel::KernelDialect>();
   result->module_ = parseSourceString<ModuleOp>(text, &result->context_);
+  if (result->module_ && target == kVulkan) {
+    result->shaders_ = shader_runner::compile(*result->module_);
+    return result->shaders_ ? std::move(result) : nullptr;
+  }
   llvm::Expected<std::unique_ptr<Target>> parsed = parseTarget(code_target);
   if (!result->module_ || !parsed) {
     ADD_FAILURE() << "can't parse the kernels or the target: " << (parsed ? "" : llvm::toString(parsed.takeError()));
@@ -128,6 +133,8 @@ work_counts kernel_module::count_work(const std::string &name, const std::vector
 kernel_result kernel_module::run(const std::string &name, const std::vector<host_tensor> &inputs,
                                  const std::vector<int64_t> &sizes, int64_t items_per_call) {
   kernel::FuncOp function = func(name);
+  if (shaders_)
+    return shaders_->run(function, inputs, sizes);
   kernel_result result;
   std::vector<std::unique_ptr<guarded_buffer>> buffers;
   std::vector<void *> bindings;
@@ -167,6 +174,8 @@ kernel_result kernel_module::run(const std::string &name, const std::vector<host
 std::vector<std::string> runnable_targets() {
   if (const char *tiles = std::getenv("HEDDLE_TEST_TILES"))
     return {"cpu:x86-64-v3" + kWithTilesOf.str() + tiles};
+  if (const char *target = std::getenv("HEDDLE_TEST_TARGET"))
+    return {target};
   std::vector<std::string> targets = {"cpu:x86-64-v3"};
   if (llvm::sys::getHostCPUFeatures().lookup("avx512vl"))
     targets.push_back("cpu:x86-64-v4");
@@ -174,6 +183,8 @@ std::vector<std::string> runnable_targets() {
 }
 
 std::vector<std::string> byte_targets() {
+  if (const char *target = std::getenv("HEDDLE_TEST_TARGET"))
+    return {target};
   std::vector<std::string> targets = {"cpu:x86-64-v3"};
   auto features = llvm::sys::getHostCPUFeatures();
   if (features.lookup("avx512vl"))

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Compiles kernels for a CPU target, maps the image and runs kernels beside the interpreter. Every buffer ends at an
-// inaccessible page, so a read or write past an operand is a crash, and scratch starts as signalling garbage.
+// Compiles kernels for a target and runs them beside the interpreter. On a CPU the image is mapped, every buffer ends
+// at an inaccessible page, so a read or write past an operand is a crash, and scratch starts as signalling garbage. On
+// Vulkan the runtime runs them (shader_runner.h).
 
 #pragma once
 
@@ -15,6 +16,7 @@
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "tests/conformance/kernel_interpreter.h"
+#include "tests/conformance/shader_runner.h"
 
 namespace heddle::conformance {
 
@@ -41,15 +43,15 @@ struct work_counts {
 class kernel_module {
 public:
   /// Compiles all kernels in |text| for |target|: "cpu:x86-64-v3", or "cpu:x86-64-v3 with tiles of cpu:x86-64-v4" for
-  /// the instructions of one with the config of the other. Fails the test and returns null on error.
+  /// the instructions of one with the config of the other, or "vulkan". Fails the test and returns null on error.
   static std::unique_ptr<kernel_module> compile(const std::string &text, const std::string &target);
   ~kernel_module();
 
   kernel::FuncOp func(const std::string &name);
-  /// Runs a kernel; |items_per_call| items at a time, last items first (0: all at once).
+  /// Runs a kernel; on a CPU |items_per_call| items at a time, last items first (0: all at once).
   kernel_result run(const std::string &name, const std::vector<host_tensor> &inputs, const std::vector<int64_t> &sizes,
                     int64_t items_per_call = 0);
-  /// Entry of a kernel, valid while this lives.
+  /// Entry of a kernel on a CPU, valid while this lives.
   heddle_kernel_fn_t entry(const std::string &name);
   /// How its work is shared out under |sizes|.
   work_counts count_work(const std::string &name, const std::vector<int64_t> &sizes);
@@ -63,10 +65,12 @@ private:
   std::map<std::string, uint64_t> addresses_;
   std::byte *code_ = nullptr;
   size_t code_bytes_ = 0;
+  std::unique_ptr<shader_runner> shaders_; ///< null on a CPU
 };
 
 /// Targets that this machine can run, of those whose code differs: x86-64-v3 always, x86-64-v4 where there is AVX-512.
-/// With HEDDLE_TEST_TILES=cpu:x86-64-v4 in the environment it is x86-64-v3 with those tiles alone.
+/// With HEDDLE_TEST_TILES=cpu:x86-64-v4 in the environment it is x86-64-v3 with those tiles alone, with
+/// HEDDLE_TEST_TARGET=vulkan that one.
 std::vector<std::string> runnable_targets();
 
 /// The same for products of bytes, which have instructions of their own: vpmaddubsw or vpmaddwd of 256 bits, of 512
