@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The vocabulary of formulas, and double precision functions after fdlibm (exp, log, sine and cosine reductions and
+// Scaling by powers of two, and double precision functions after fdlibm (exp, log, sine and cosine reductions and
 // coefficients) with our own fits for erf.
 
 #include "compiler/targets/cpu/FloatMath.h"
@@ -8,88 +8,13 @@
 #include <cmath>
 #include <limits>
 
+#include "compiler/targets/common/SingleMath.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 
 namespace heddle::cpu {
-
-//===----------------------------------------------------------------------===//
-// Vocabulary
-//===----------------------------------------------------------------------===//
-
-static Type integerTypeOf(Type type) {
-  unsigned width = getElementTypeOrSelf(type).getIntOrFloatBitWidth();
-  Type integer = IntegerType::get(type.getContext(), width);
-  if (auto vector = dyn_cast<VectorType>(type))
-    return VectorType::get(vector.getShape(), integer);
-  return integer;
-}
-
-static Value splat(OpBuilder &b, Location loc, Type type, Attribute value) {
-  if (auto vector = dyn_cast<VectorType>(type))
-    return b.create<arith::ConstantOp>(loc, DenseElementsAttr::get(vector, value));
-  return b.create<arith::ConstantOp>(loc, cast<TypedAttr>(value));
-}
-
-Value FloatMath::real(double value) const {
-  return splat(b, loc, type, b.getFloatAttr(getElementTypeOrSelf(type), value));
-}
-
-Value FloatMath::integer(int64_t value) const {
-  Type integers = integerTypeOf(type);
-  return splat(b, loc, integers, b.getIntegerAttr(getElementTypeOrSelf(integers), value));
-}
-
-Value FloatMath::fma(Value x, Value y, Value z) const { return b.create<math::FmaOp>(loc, x, y, z); }
-Value FloatMath::abs(Value x) const { return b.create<math::AbsFOp>(loc, x); }
-Value FloatMath::sqrt(Value x) const { return b.create<math::SqrtOp>(loc, x); }
-Value FloatMath::floor(Value x) const { return b.create<math::FloorOp>(loc, x); }
-Value FloatMath::roundEven(Value x) const { return b.create<math::RoundEvenOp>(loc, x); }
-Value FloatMath::trunc(Value x) const { return b.create<math::TruncOp>(loc, x); }
-Value FloatMath::copySign(Value magnitude, Value sign) const {
-  return b.create<math::CopySignOp>(loc, magnitude, sign);
-}
-Value FloatMath::select(Value condition, Value x, Value y) const {
-  return b.create<arith::SelectOp>(loc, condition, x, y);
-}
-
-Value FloatMath::polynomial(Value x, ArrayRef<double> coefficients) const {
-  Value sum = real(coefficients.back());
-  for (double coefficient : llvm::reverse(coefficients.drop_back()))
-    sum = fma(sum, x, real(coefficient));
-  return sum;
-}
-
-Value FloatMath::toBits(Value x) const { return b.create<arith::BitcastOp>(loc, integerTypeOf(type), x); }
-Value FloatMath::fromBits(Value x) const { return b.create<arith::BitcastOp>(loc, type, x); }
-Value FloatMath::shiftLeft(Value x, int64_t amount) const { return b.create<arith::ShLIOp>(loc, x, integer(amount)); }
-Value FloatMath::shiftRight(Value x, int64_t amount) const { return b.create<arith::ShRSIOp>(loc, x, integer(amount)); }
-Value FloatMath::equalBits(Value x, Value y) const {
-  return b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, x, y);
-}
-
-static int64_t mantissaBits(const FloatMath &m) { return m.isF64() ? 52 : 23; }
-
-FloatMath::Rounded FloatMath::round(Value x) const {
-  Value magic = real(std::ldexp(1.5, mantissaBits(*this)));
-  Value shifted = add(x, magic);
-  return {sub(shifted, magic), toBits(shifted)};
-}
-
-Value FloatMath::scaleByPowerOfTwo(Value x, Value n) const {
-  return fromBits(addBits(toBits(x), shiftLeft(n, mantissaBits(*this))));
-}
-
-Value FloatMath::scalePortably(Value kept, Value x, Value n) const {
-  Value scaled = scaleByPowerOfTwo(x, round(n).bits);
-  if (!kept)
-    return scaled;
-  scaled = select(compare(arith::CmpFPredicate::UNO, n, n), n, scaled);
-  return select(kept, scaled, real(0.0));
-}
 
 Value FloatMath::scaleWhere(Value kept, Value x, Value n) const {
   constexpr int64_t kLanes = 16;
@@ -158,21 +83,7 @@ Value buildLog64(const FloatMath &m, Value x) {
 }
 
 Value buildPow64(const FloatMath &m, Value x, Value y) {
-  Value magnitude = m.abs(x);
-  Value result = buildExp64(m, m.mul(y, buildLog64(m, magnitude)));
-  // A negative base has a power for integer exponents alone, negative for odd ones.
-  Value halfFloor = m.floor(m.mul(y, m.real(0.5)));
-  Value isInteger = m.equal(m.floor(y), y);
-  Value isOdd = m.both(isInteger, m.unequal(m.add(halfFloor, halfFloor), y));
-  Value signedResult = m.copySign(result, m.select(isOdd, x, m.real(1.0)));
-  Value isFiniteNegative = m.both(m.less(x, m.real(0.0)), m.greater(x, m.real(-kInfinity)));
-  Value isInvalid = m.both(isFiniteNegative, m.unequal(m.floor(y), y));
-  signedResult = m.select(isInvalid, m.real(kNaN), signedResult);
-  // 1^y and x^0 are 1 even for NaN, and (-1)^(+-inf) is 1, as C has it.
-  Value isInfiniteOne = m.both(m.equal(magnitude, m.real(1.0)), m.equal(m.abs(y), m.real(kInfinity)));
-  signedResult = m.select(isInfiniteOne, m.real(1.0), signedResult);
-  signedResult = m.select(m.equal(x, m.real(1.0)), m.real(1.0), signedResult);
-  return m.select(m.equal(y, m.real(0.0)), m.real(1.0), signedResult);
+  return buildSignedPower(m, x, y, buildExp64(m, m.mul(y, buildLog64(m, m.abs(x)))));
 }
 
 Value buildSine64(const FloatMath &m, Value x, bool isCosine) {

@@ -1,76 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A small vocabulary for writing numerical formulas as arith ops, on scalars and vectors alike, and the double
-// precision functions that several expansions are made of.
+// The vocabulary of formulas with what CPUs have an instruction for, and the double precision functions that several
+// expansions are made of.
 
 #ifndef HEDDLE_COMPILER_TARGETS_CPU_FLOATMATH_H
 #define HEDDLE_COMPILER_TARGETS_CPU_FLOATMATH_H
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/IR/Builders.h"
+#include "compiler/targets/common/FloatMath.h"
 
 namespace heddle::cpu {
 
-/// Builds formulas on values of one type: f32, f64 or a vector of them.
-class FloatMath {
+class FloatMath : public heddle::FloatMath {
 public:
-  FloatMath(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type type) : b(builder), loc(loc), type(type) {}
-  using Value = mlir::Value;
-
-  bool isF64() const { return mlir::getElementTypeOrSelf(type).isF64(); }
-  Value real(double value) const;
-  Value integer(int64_t value) const;
-  Value add(Value x, Value y) const { return b.create<mlir::arith::AddFOp>(loc, x, y); }
-  Value sub(Value x, Value y) const { return b.create<mlir::arith::SubFOp>(loc, x, y); }
-  Value mul(Value x, Value y) const { return b.create<mlir::arith::MulFOp>(loc, x, y); }
-  Value div(Value x, Value y) const { return b.create<mlir::arith::DivFOp>(loc, x, y); }
-  Value neg(Value x) const { return b.create<mlir::arith::NegFOp>(loc, x); }
-  Value fma(Value x, Value y, Value z) const;
-  Value abs(Value x) const;
-  Value sqrt(Value x) const;
-  Value floor(Value x) const;
-  Value roundEven(Value x) const;
-  Value trunc(Value x) const;
-  /// |magnitude| with the sign of |sign|.
-  Value copySign(Value magnitude, Value sign) const;
-  Value select(Value condition, Value x, Value y) const;
-  Value both(Value p, Value q) const { return b.create<mlir::arith::AndIOp>(loc, p, q); }
-  Value less(Value x, Value y) const { return compare(mlir::arith::CmpFPredicate::OLT, x, y); }
-  Value greater(Value x, Value y) const { return compare(mlir::arith::CmpFPredicate::OGT, x, y); }
-  Value equal(Value x, Value y) const { return compare(mlir::arith::CmpFPredicate::OEQ, x, y); }
-  Value unequal(Value x, Value y) const { return compare(mlir::arith::CmpFPredicate::UNE, x, y); }
-  Value compare(mlir::arith::CmpFPredicate predicate, Value x, Value y) const {
-    return b.create<mlir::arith::CmpFOp>(loc, predicate, x, y);
-  }
-  /// c[0] + x * (c[1] + x * (c[2] + ...)).
-  Value polynomial(Value x, llvm::ArrayRef<double> coefficients) const;
-  Value toBits(Value x) const;
-  Value fromBits(Value x) const;
-  Value addBits(Value x, Value y) const { return b.create<mlir::arith::AddIOp>(loc, x, y); }
-  Value subBits(Value x, Value y) const { return b.create<mlir::arith::SubIOp>(loc, x, y); }
-  Value andBits(Value x, Value y) const { return b.create<mlir::arith::AndIOp>(loc, x, y); }
-  Value shiftLeft(Value x, int64_t amount) const;
-  Value shiftRight(Value x, int64_t amount) const; // arithmetic
-  Value equalBits(Value x, Value y) const;
-
-  /// |x| rounded to an integer n, and a value whose low bits are n: adding 1.5 * 2^(mantissa bits) rounds to units.
-  /// |x| must be smaller than 2^(mantissa bits - 2).
-  struct Rounded {
-    Value value, bits;
-  };
-  Rounded round(Value x) const;
-  /// x * 2^n, for results that are normal numbers; |n| as round's bits.
-  Value scaleByPowerOfTwo(Value x, Value n) const;
-  /// Single precision, for hot loops: x * 2^n where |kept|, else 0. |n| is an integer as a float, or NaN, which the
-  /// result then is. Anything where a kept result isn't a normal number, and, without |kept|, for NaN. On 16 lanes one
-  /// instruction of AVX-512, which cpu-decompose-intrinsics replaces for other CPUs by scalePortably.
-  Value scaleWhere(Value kept, Value x, Value n) const;
+  using heddle::FloatMath::FloatMath;
+  /// On 16 lanes one instruction of AVX-512, which cpu-decompose-intrinsics replaces for other CPUs by scalePortably.
+  Value scaleWhere(Value kept, Value x, Value n) const override;
   static constexpr llvm::StringLiteral kScaleIntrinsic = "llvm.x86.avx512.mask.scalef.ps.512";
-  Value scalePortably(Value kept, Value x, Value n) const;
-
-  mlir::OpBuilder &b;
-  const mlir::Location loc;
-  const mlir::Type type;
 };
 
 /// Double precision: relative error of exp and log at most 2e-16 times a small factor, of pow 1e-13 at the ends of the

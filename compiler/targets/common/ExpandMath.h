@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Functions of the math dialect in a kernel's regions as arithmetic of single precision, for targets without another:
+// no result then depends on a driver's library.
+
+#ifndef HEDDLE_COMPILER_TARGETS_COMMON_EXPANDMATH_H
+#define HEDDLE_COMPILER_TARGETS_COMMON_EXPANDMATH_H
+
+#include "dialects/kernel/KernelOps.h"
+
+namespace heddle {
+
+/// Rewrites the regions of |func|'s root in place. What every target has an instruction for stays: absolute values,
+/// rounding, fma, square roots, signs, counts of bits. Fails with an error at an op that has no expansion.
+mlir::LogicalResult expandRegionMath(kernel::FuncOp func);
+
+} // namespace heddle
+
+#endif // HEDDLE_COMPILER_TARGETS_COMMON_EXPANDMATH_H

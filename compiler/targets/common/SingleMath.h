@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Functions in single precision alone, for hot loops and for targets without another. Errors are relative to the result
+// and hold where fma rounds once; divisions and square roots of a target that rounds them otherwise add theirs. Numbers
+// below the normal ones may be taken for zero, and results there are.
+
+#ifndef HEDDLE_COMPILER_TARGETS_COMMON_SINGLEMATH_H
+#define HEDDLE_COMPILER_TARGETS_COMMON_SINGLEMATH_H
+
+#include "compiler/targets/common/FloatMath.h"
+
+namespace heddle {
+
+/// exp(x): 1.2e-7. exp(0) is exactly 1, exp(-inf) is 0, results below the normal numbers are 0, NaN stays.
+mlir::Value buildExp32(const FloatMath &m, mlir::Value x);
+/// 2^x: 1.7e-7, and as exp at 0, -inf and NaN.
+mlir::Value buildExp232(const FloatMath &m, mlir::Value x);
+/// e^x - 1: 1.8e-7, at and near 0 as well.
+mlir::Value buildExpm132(const FloatMath &m, mlir::Value x);
+/// tanh(x): 2e-7; odd, +-1 from 9.1 on.
+mlir::Value buildTanh32(const FloatMath &m, mlir::Value x);
+/// erf(x): 1.2e-7; odd.
+mlir::Value buildErf32(const FloatMath &m, mlir::Value x);
+/// erf(x) as |op|, which stands in a kernel's region, needs it: beside 1 in the epilogue of a product of codes with an
+/// absolute error of 2e-5 for a third of the instructions, exactly +-1 from 3.02 on.
+mlir::Value buildErfOf32(const FloatMath &m, mlir::Operation *op, mlir::Value x);
+/// Logarithms to the bases e, 2 and 10: 1.3e-7, 2.2e-7 and 2.2e-7, around 1 as well; that of a power of two is exact to
+/// base 2. -inf at 0, NaN below.
+mlir::Value buildLog32(const FloatMath &m, mlir::Value x);
+mlir::Value buildLog232(const FloatMath &m, mlir::Value x);
+mlir::Value buildLog1032(const FloatMath &m, mlir::Value x);
+/// log(1 + x): 1.8e-7, near 0 as well.
+mlir::Value buildLog1p32(const FloatMath &m, mlir::Value x);
+/// sin(x), or cos(x) = sin of one quarter turn more: 1.3e-7 or 1e-9 absolute up to |x| = 6e6 (1.2e4 where fma rounds
+/// twice); bounded beyond.
+mlir::Value buildSine32(const FloatMath &m, mlir::Value x, bool isCosine);
+/// x^y: 2.5e-7, special cases as in C.
+mlir::Value buildPow32(const FloatMath &m, mlir::Value x, mlir::Value y);
+/// x - trunc(x / y) * y with x's sign; exact while the quotient is below 2^60.
+mlir::Value buildRemainder32(const FloatMath &m, mlir::Value x, mlir::Value y);
+
+/// x^y for a constant y that one to three multiplications or a square root give; null for any other.
+mlir::Value buildConstantPower(const FloatMath &m, mlir::Value x, double exponent);
+/// |result| = |x|^y with the signs and special cases that C gives x^y, in any precision.
+mlir::Value buildSignedPower(const FloatMath &m, mlir::Value x, mlir::Value y, mlir::Value result);
+
+} // namespace heddle
+
+#endif // HEDDLE_COMPILER_TARGETS_COMMON_SINGLEMATH_H
