@@ -3,9 +3,16 @@
 // The devices of this build: one line each, the default first.
 
 #include "runtime/devices/cpu/cpu_device.h"
+#ifdef HEDDLE_VULKAN
+#include "runtime/devices/vulkan/program.h"
+#endif
 
 namespace heddle::runtime {
 
-const device_driver *const device_drivers[] = {&cpu::driver, nullptr};
+const device_driver *const device_drivers[] = {&cpu::driver,
+#ifdef HEDDLE_VULKAN
+                                               &vulkan::driver,
+#endif
+                                               nullptr};
 
 } // namespace heddle::runtime

@@ -126,25 +126,6 @@ heddle_status_t cpu_executor::step(const run_request &request, const copy_step &
   return nullptr;
 }
 
-void cpu_executor::observe(const run_request &request, const dispatch_step &dispatch, int64_t nanoseconds) {
-  const dispatch_plan &planned = request.run_plan->dispatches[dispatch.index];
-  const kernel_table &kernel = program_.tables().kernels[dispatch.kernel];
-  const size_t first_result = dispatch.bindings.size() - dispatch.results.size();
-  result_dims_.resize(dispatch.results.size() * HEDDLE_MAX_RANK);
-  results_.clear();
-  for (size_t i = 0; i < dispatch.results.size(); ++i) {
-    const result_table &result = dispatch.results[i];
-    int64_t *dims = result_dims_.data() + i * HEDDLE_MAX_RANK;
-    read_dims(*request.run_plan, result.slots, dims);
-    results_.push_back(
-        {result.name, result.type, result.slots.size(), dims, result.permutation.data(), bindings_[first_result + i]});
-  }
-  const heddle_dispatch_info_t info = {dispatch.index,        kernel.name,     kernel.root,     dispatch.nodes.data(),
-                                       dispatch.nodes.size(), results_.data(), results_.size(), planned.items,
-                                       planned.flops,         planned.bytes,   nanoseconds};
-  request.observer(request.observer_user, &info);
-}
-
 heddle_status_t cpu_executor::run(const run_request &request) {
   HEDDLE_RETURN_IF_ERROR(reserve(*request.run_plan));
   state_ = request.state;
@@ -160,7 +141,9 @@ heddle_status_t cpu_executor::run(const run_request &request) {
     if (is_cancelled())
       break;
     if (const auto *dispatch = std::get_if<dispatch_step>(&table); dispatch && request.observer)
-      observe(request, *dispatch, std::chrono::nanoseconds(clock::now() - begin).count());
+      observation_.report(request, program_.tables(), *dispatch,
+                          bindings_.data() + dispatch->bindings.size() - dispatch->results.size(),
+                          std::chrono::nanoseconds(clock::now() - begin).count());
   }
   // An observer may have asked for it after the last dispatch.
   return is_cancelled() ? fail(error::H0312, "the run was cancelled") : nullptr;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "runtime/core/device.h"
+#include "runtime/core/observation.h"
 #include "runtime/devices/cpu/cpu_device.h"
 
 namespace heddle::runtime::cpu {
@@ -44,7 +45,6 @@ private:
   static void run_range(void *context, unsigned worker, uint32_t begin, uint32_t end);
   void record_failure(unsigned worker, uint32_t unit, int32_t code, const heddle_error_record_t &record);
   heddle_status_t failure(const dispatch_step &dispatch) const;
-  void observe(const run_request &request, const dispatch_step &dispatch, int64_t nanoseconds);
 
   const cpu_program &program_;
   memory_block arena_;
@@ -52,8 +52,7 @@ private:
   size_t scratch_stride_ = 0;
   std::vector<thread_error> errors_; ///< one per thread
   std::vector<void *> bindings_;
-  std::vector<int64_t> result_dims_;
-  std::vector<heddle_result_info_t> results_;
+  observation observation_;
   /// First unit of the lowest range of the dispatch that failed; all ones if none did.
   std::atomic<uint32_t> failed_unit_{0};
   const std::atomic<run_state> *state_ = nullptr;

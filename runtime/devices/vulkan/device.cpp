@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Devices are made on demand and shared: making one takes 30 ms, and two of them would not know of each other's memory.
+
+#include "runtime/devices/vulkan/device.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "runtime/devices/vulkan/features.h"
+
+namespace heddle::runtime::vulkan {
+
+void (*on_device_created)(VolkDeviceTable *api) = nullptr;
+
+namespace {
+
+/// What is in use in this process; weak, so that the last user destroys it.
+struct registry {
+  std::mutex mutex;
+  std::weak_ptr<instance> shared_instance;
+  std::vector<std::weak_ptr<device>> devices;
+};
+
+/// Never destroyed: no order at exit is right for a driver.
+registry &the_registry() {
+  static auto *made = new registry;
+  return *made;
+}
+
+/// The instance in use, or a new one. The registry's lock is held.
+heddle_status_t acquire_instance(registry &registry, const options &settings, std::shared_ptr<instance> *out) {
+  *out = registry.shared_instance.lock();
+  if (*out)
+    return nullptr;
+  auto made = std::make_shared<instance>();
+  HEDDLE_RETURN_IF_ERROR(made->create(settings));
+  registry.shared_instance = made;
+  *out = std::move(made);
+  return nullptr;
+}
+
+/// Whether two programs with these settings may share a device.
+bool is_same(const options &a, const options &b) {
+  return a.range == b.range && a.shared == b.shared && a.groups == b.groups && a.invocations == b.invocations &&
+         a.submit_microseconds == b.submit_microseconds && a.uses_staging == b.uses_staging &&
+         a.disabled_features == b.disabled_features && a.is_serialized == b.is_serialized;
+}
+
+} // namespace
+
+heddle_status_t device::acquire(const std::string &selector, std::shared_ptr<device> *out) {
+  options settings;
+  HEDDLE_RETURN_IF_ERROR(read_options(&settings));
+  registry &registry = the_registry();
+  const std::lock_guard<std::mutex> lock(registry.mutex);
+  std::shared_ptr<instance> shared;
+  HEDDLE_RETURN_IF_ERROR(acquire_instance(registry, settings, &shared));
+  std::vector<struct gpu> gpus;
+  HEDDLE_RETURN_IF_ERROR(list_gpus(*shared, settings, &gpus));
+  size_t index = 0;
+  HEDDLE_RETURN_IF_ERROR(choose_gpu(gpus, selector, &index));
+  auto &devices = registry.devices;
+  devices.erase(std::remove_if(devices.begin(), devices.end(), [](const auto &weak) { return weak.expired(); }),
+                devices.end());
+  for (const std::weak_ptr<device> &weak : devices)
+    if (std::shared_ptr<device> known = weak.lock();
+        known && known->gpu_.handle == gpus[index].handle && !known->is_lost_ && is_same(known->settings_, settings)) {
+      *out = std::move(known);
+      return nullptr;
+    }
+  auto made = std::make_shared<device>();
+  HEDDLE_RETURN_IF_ERROR(made->create(std::move(shared), gpus[index], settings));
+  devices.push_back(made);
+  *out = std::move(made);
+  return nullptr;
+}
+
+heddle_status_t list_devices(std::vector<gpu> *out) {
+  options settings;
+  HEDDLE_RETURN_IF_ERROR(read_options(&settings));
+  registry &registry = the_registry();
+  const std::lock_guard<std::mutex> lock(registry.mutex);
+  std::shared_ptr<instance> shared;
+  HEDDLE_RETURN_IF_ERROR(acquire_instance(registry, settings, &shared));
+  return list_gpus(*shared, settings, out);
+}
+
+device::~device() {
+  if (handle_ && api_.vkDestroyDevice)
+    api_.vkDestroyDevice(handle_, nullptr);
+}
+
+heddle_status_t device::create(std::shared_ptr<instance> instance, const struct gpu &gpu, const options &settings) {
+  instance_ = std::move(instance);
+  gpu_ = gpu;
+  settings_ = settings;
+  is_unified_ = gpu.is_unified() && !settings.uses_staging;
+  HEDDLE_RETURN_IF_ERROR(create_handle());
+  volkLoadDeviceTable(&api_, handle_);
+  if (on_device_created)
+    on_device_created(&api_);
+  api_.vkGetDeviceQueue(handle_, gpu_.queue_family, 0, &queue_);
+  return nullptr;
+}
+
+/// Enables just what shaders may ask for.
+heddle_status_t device::create_handle() {
+  const uint32_t has = gpu_.features;
+  std::vector<const char *> extensions;
+  auto storage16 =
+      tagged<VkPhysicalDevice16BitStorageFeatures>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES);
+  storage16.storageBuffer16BitAccess = (has & feature_storage_16bit) != 0;
+  auto storage8 = tagged<VkPhysicalDevice8BitStorageFeatures>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_8BIT_STORAGE_FEATURES);
+  storage8.storageBuffer8BitAccess = VK_TRUE;
+  auto small =
+      tagged<VkPhysicalDeviceShaderFloat16Int8Features>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_FLOAT16_INT8_FEATURES);
+  small.shaderFloat16 = (has & feature_float16) != 0;
+  small.shaderInt8 = (has & feature_int8) != 0;
+  auto dot = tagged<VkPhysicalDeviceShaderIntegerDotProductFeatures>(
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_FEATURES);
+  dot.shaderIntegerDotProduct = VK_TRUE;
+  auto size = tagged<VkPhysicalDeviceSubgroupSizeControlFeatures>(
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES);
+  size.subgroupSizeControl = size.computeFullSubgroups = VK_TRUE;
+  const void *chain = &storage16;
+  auto enable = [&](auto &features, bool wanted, const char *extension) {
+    if (!wanted)
+      return;
+    features.pNext = const_cast<void *>(chain);
+    chain = &features;
+    extensions.push_back(extension);
+  };
+  enable(storage8, has & feature_storage_8bit, VK_KHR_8BIT_STORAGE_EXTENSION_NAME);
+  enable(small, has & (feature_float16 | feature_int8), VK_KHR_SHADER_FLOAT16_INT8_EXTENSION_NAME);
+  enable(dot, has & feature_dot, VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME);
+  enable(size, has & feature_subgroup_size, VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME);
+  // The 8-bit storage and float16 extensions stand on nothing else in Vulkan 1.1.
+  if (gpu_.has_memory_budget)
+    extensions.push_back(VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
+  const float priority = 1;
+  auto queue = tagged<VkDeviceQueueCreateInfo>(VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO);
+  queue.queueFamilyIndex = gpu_.queue_family;
+  queue.queueCount = 1;
+  queue.pQueuePriorities = &priority;
+  auto info = tagged<VkDeviceCreateInfo>(VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO);
+  info.pNext = chain;
+  info.queueCreateInfoCount = 1;
+  info.pQueueCreateInfos = &queue;
+  info.enabledExtensionCount = static_cast<uint32_t>(extensions.size());
+  info.ppEnabledExtensionNames = extensions.data();
+  return check_result(vkCreateDevice(gpu_.handle, &info, nullptr, &handle_), "make a device");
+}
+
+heddle_status_t device::check(VkResult result, const char *what) const {
+  if (result == VK_ERROR_DEVICE_LOST)
+    is_lost_.store(true);
+  return check_result(result, what);
+}
+
+heddle_status_t device::check_alive() const {
+  return is_lost_.load() ? check_result(VK_ERROR_DEVICE_LOST, "go on after an earlier failure") : nullptr;
+}
+
+heddle_status_t device::submit(VkCommandBuffer commands, VkFence fence) const {
+  auto info = tagged<VkSubmitInfo>(VK_STRUCTURE_TYPE_SUBMIT_INFO);
+  info.commandBufferCount = 1;
+  info.pCommandBuffers = &commands;
+  const std::lock_guard<std::mutex> lock(queue_mutex_);
+  return check(api_.vkQueueSubmit(queue_, 1, &info, fence), "submit work");
+}
+
+bool device::find_type(VkMemoryPropertyFlags flags, uint32_t type_bits, uint32_t *out) const {
+  // By the heap's size, not the first that fits: a window of 256 MiB into the device's memory is no place for weights.
+  bool found = false;
+  for (uint32_t i = 0; i < gpu_.memory.memoryTypeCount; ++i) {
+    const VkMemoryType &type = gpu_.memory.memoryTypes[i];
+    if (!(type_bits & (1u << i)) || (type.propertyFlags & flags) != flags)
+      continue;
+    if (type.propertyFlags & (VK_MEMORY_PROPERTY_PROTECTED_BIT | VK_MEMORY_PROPERTY_LAZILY_ALLOCATED_BIT))
+      continue;
+    const auto &heaps = gpu_.memory.memoryHeaps;
+    if (!found || heaps[type.heapIndex].size > heaps[gpu_.memory.memoryTypes[*out].heapIndex].size)
+      *out = i;
+    found = true;
+  }
+  return found;
+}
+
+heddle_status_t device::choose_memory(memory_use use, uint32_t type_bits, uint64_t bytes, uint32_t *out_type) const {
+  constexpr VkMemoryPropertyFlags local = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
+  // Coherent everywhere: what the host writes is then there without a flush.
+  constexpr VkMemoryPropertyFlags host = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+  const bool is_mapped = use != memory_use::device || is_unified_;
+  VkMemoryPropertyFlags wish = is_mapped ? host : local;
+  if (use == memory_use::device && is_unified_)
+    wish |= local;
+  else if (use == memory_use::download)
+    wish |= VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
+  // The wish, then what it can't do without.
+  if (!find_type(wish, type_bits, out_type) && !find_type(is_mapped ? host : 0, type_bits, out_type))
+    return fail(error::H0408, "the Vulkan driver has no memory of the type that is needed");
+  const uint32_t heap = gpu_.memory.memoryTypes[*out_type].heapIndex;
+  uint64_t left = gpu_.memory.memoryHeaps[heap].size;
+  if (gpu_.has_memory_budget) {
+    auto budget = tagged<VkPhysicalDeviceMemoryBudgetPropertiesEXT>(
+        VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_BUDGET_PROPERTIES_EXT);
+    VkPhysicalDeviceMemoryProperties2 memory = {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_PROPERTIES_2, &budget, {}};
+    vkGetPhysicalDeviceMemoryProperties2(gpu_.handle, &memory);
+    left = budget.heapBudget[heap] - std::min(budget.heapBudget[heap], budget.heapUsage[heap]);
+  } else {
+    // Others live in the heap too, and a full one makes drivers swap in silence or lose the device.
+    const auto used = static_cast<uint64_t>(std::max<int64_t>(0, used_[heap].load()));
+    left = left / 10 * 7;
+    left -= std::min(left, used);
+  }
+  if (bytes > left)
+    return fail(error::H0407, format("not enough device memory: %llu bytes are needed, and '%s' has %llu left",
+                                     static_cast<unsigned long long>(bytes), gpu_.properties.deviceName,
+                                     static_cast<unsigned long long>(left)));
+  return nullptr;
+}
+
+void device::count_memory(uint32_t type, int64_t bytes) const {
+  used_[gpu_.memory.memoryTypes[type].heapIndex].fetch_add(bytes);
+}
+
+void device::learn(double expected, double measured) const {
+  if (expected <= 0 || measured <= 0)
+    return;
+  // Slow to be convinced: one run beside another one takes twice as long. Races lose a sample and no more.
+  const double ratio = std::min(std::max(measured / expected, 1e-3), 1e3);
+  slowness_.store(slowness() * 0.75 + ratio * 0.25, std::memory_order_relaxed);
+}
+
+} // namespace heddle::runtime::vulkan

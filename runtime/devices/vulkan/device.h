@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A VkDevice with its one queue, shared by all programs of the process that run on it.
+
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+
+#include "runtime/devices/vulkan/gpu.h"
+
+namespace heddle::runtime::vulkan {
+
+/// What memory is for, which decides its type.
+enum class memory_use {
+  device,   ///< kernels read and write it; mapped where host and device share memory
+  upload,   ///< the host writes, the device copies from it
+  download, ///< the device copies into it, the host reads
+};
+
+/// Any thread may use it; destroyed with its last user.
+class device {
+public:
+  device() = default;
+  device(const device &) = delete;
+  device &operator=(const device &) = delete;
+  ~device();
+
+  /// The device that |selector| means, which other programs may be using already.
+  static heddle_status_t acquire(const std::string &selector, std::shared_ptr<device> *out);
+
+  const VolkDeviceTable &api() const { return api_; }
+  VkDevice handle() const { return handle_; }
+  const struct gpu &gpu() const { return gpu_; }
+  const struct limits &limits() const { return gpu_.limits; }
+  const options &settings() const { return settings_; }
+  /// Whether the host maps the device's memory and no copies are made.
+  bool is_unified() const { return is_unified_; }
+
+  /// check_result, and a lost device is lost for everybody.
+  heddle_status_t check(VkResult result, const char *what) const;
+  heddle_status_t check_alive() const;
+
+  /// Hands |commands| to the queue; |fence| is signalled at their end.
+  heddle_status_t submit(VkCommandBuffer commands, VkFence fence) const;
+
+  /// Chooses the memory type for |use| among |type_bits|, and refuses |bytes| that its heap hasn't left.
+  heddle_status_t choose_memory(memory_use use, uint32_t type_bits, uint64_t bytes, uint32_t *out_type) const;
+  /// Keeps count of what this process holds, for drivers that don't.
+  void count_memory(uint32_t type, int64_t bytes) const;
+
+  /// Reports of the validation layer, where it is on.
+  heddle_status_t take_validation_error() const { return instance_->take_validation_error(); }
+
+  /// How many times as long as assumed work takes here, measured.
+  double slowness() const { return slowness_.load(std::memory_order_relaxed); }
+  /// Learns from work that was assumed to take |expected| seconds and took |measured|.
+  void learn(double expected, double measured) const;
+
+private:
+  heddle_status_t create(std::shared_ptr<instance> instance, const struct gpu &gpu, const options &settings);
+  heddle_status_t create_handle();
+  bool find_type(VkMemoryPropertyFlags flags, uint32_t type_bits, uint32_t *out) const;
+
+  std::shared_ptr<instance> instance_;
+  struct gpu gpu_ = {};
+  options settings_;
+  VkDevice handle_ = VK_NULL_HANDLE;
+  VkQueue queue_ = VK_NULL_HANDLE;
+  VolkDeviceTable api_ = {};
+  bool is_unified_ = false;
+  mutable std::mutex queue_mutex_; ///< a VkQueue is for one thread at a time
+  mutable std::atomic<bool> is_lost_{false};
+  mutable std::atomic<double> slowness_{1};
+  mutable std::atomic<int64_t> used_[VK_MAX_MEMORY_HEAPS] = {}; ///< bytes of each heap
+};
+
+/// Called with the functions of each device that is made, before any is used. Null but in tests, which put failing
+/// functions in place of a driver's.
+extern void (*on_device_created)(VolkDeviceTable *api);
+
+/// Lists the devices of this machine as `heddle devices` shows them.
+heddle_status_t list_devices(std::vector<gpu> *out);
+
+} // namespace heddle::runtime::vulkan

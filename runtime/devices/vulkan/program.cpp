@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The driver's side: a device chosen, constants uploaded, shaders at hand.
+
+#include "runtime/devices/vulkan/program.h"
+
+#include <cstring>
+
+#include "runtime/devices/vulkan/features.h"
+#include "runtime/devices/vulkan/session.h"
+
+namespace heddle::runtime::vulkan {
+
+vulkan_program::~vulkan_program() = default;
+
+heddle_status_t vulkan_program::load(const load_request &request) {
+  loaded_ = request.loaded;
+  target_ = request.target;
+  HEDDLE_RETURN_IF_ERROR(device::acquire(request.selector, &device_));
+  HEDDLE_RETURN_IF_ERROR(pipelines_.create(*device_, *loaded_, target_, {}));
+  HEDDLE_RETURN_IF_ERROR(constants_.create(*device_, *loaded_, target_));
+  return device_->take_validation_error();
+}
+
+std::unique_ptr<device_session> vulkan_program::create_session() const {
+  return std::make_unique<vulkan_session>(*this);
+}
+
+namespace {
+
+heddle_status_t load_program(const load_request &request, std::unique_ptr<device_program> *out_program) {
+  auto program = std::make_unique<vulkan_program>();
+  HEDDLE_RETURN_IF_ERROR(program->load(request));
+  *out_program = std::move(program);
+  return nullptr;
+}
+
+/// Vulkan 1.1 is all that a target needs; what single shaders want is asked when one is chosen.
+const char *missing_feature(const target_table &target) { return target.features.empty() ? "" : target.features[0]; }
+
+} // namespace
+
+const device_driver driver = {"vulkan", true, missing_feature, load_program, list_for_people};
+
+} // namespace heddle::runtime::vulkan

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// One user of a program on a Vulkan device: its arena, its recordings, and the runs.
+
+#pragma once
+
+#include "runtime/core/device.h"
+#include "runtime/core/memory_block.h"
+#include "runtime/core/observation.h"
+#include "runtime/devices/vulkan/program.h"
+#include "runtime/devices/vulkan/recording.h"
+#include "runtime/devices/vulkan/submission.h"
+
+namespace heddle::runtime::vulkan {
+
+/// The recordings of a session's last shapes, each with where its tensors lie.
+class recording_cache {
+public:
+  static constexpr size_t capacity() { return 16; }
+
+  struct entry {
+    uint64_t plan;
+    bool is_step_by_step;
+    uint64_t last_use;
+    double slowness; ///< that its schedule was made with
+    arena_layout layout;
+    std::unique_ptr<recording> commands;
+  };
+
+  /// Null if there is none.
+  entry *find(uint64_t plan, bool is_step_by_step);
+  /// Takes the place of the one that wasn't used for longest, if the cache is full.
+  entry *insert(entry made);
+  void clear() { entries_.clear(); }
+  size_t size() const { return entries_.size(); }
+
+private:
+  std::vector<entry> entries_;
+  uint64_t clock_ = 0;
+};
+
+/// Serves one run at a time. A lost device fails all further runs.
+class vulkan_session final : public device_session {
+public:
+  explicit vulkan_session(const vulkan_program &program) : program_(program), observed_(program.device()) {}
+  ~vulkan_session() override;
+
+  heddle_status_t run(const run_request &request) override;
+
+private:
+  heddle_status_t create_objects();
+  heddle_status_t prepare(const run_request &request, bool is_step_by_step, recording_cache::entry **out);
+  heddle_status_t record(const run_request &request, bool is_step_by_step, recording_cache::entry *out);
+  heddle_status_t reserve(const schedule &schedule);
+  heddle_status_t clear_arena();
+
+  heddle_status_t upload(const run_request &request, const schedule &schedule);
+  void download(const run_request &request, const schedule &schedule);
+  heddle_status_t find_failure(const run_request &request, const schedule &schedule, int64_t last_step);
+
+  heddle_status_t run_all(const run_request &request, const recording_cache::entry &entry);
+  heddle_status_t finish(const recording_cache::entry &entry, size_t segment, double *out_seconds);
+  heddle_status_t run_observed(const run_request &request, const recording_cache::entry &entry);
+  heddle_status_t observe(const run_request &request, const arena_layout &layout, const dispatch_step &dispatch,
+                          double seconds);
+  heddle_status_t fetch(const tensor_place &place, heddle_element_type_t type, uint64_t bytes, std::byte *to);
+
+  const vulkan_program &program_;
+  VkCommandPool pool_ = VK_NULL_HANDLE;
+  VkFence fences_[2] = {}; ///< of the submissions on their way
+  buffer arena_;
+  buffer upload_;
+  buffer download_;
+  // After the buffers and the pool, which recordings refer to: so they go first.
+  recording_cache recordings_;
+  buffer observed_results_;
+  one_time_commands observed_;
+  std::vector<memory_block> result_data_;
+  observation observation_;
+};
+
+} // namespace heddle::runtime::vulkan

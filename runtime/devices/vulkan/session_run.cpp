@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A run: inputs in, submissions one after the other, error records, outputs out.
+
+#include <chrono>
+#include <cstring>
+
+#include "runtime/core/kernel_error.h"
+#include "runtime/devices/vulkan/elements.h"
+#include "runtime/devices/vulkan/session.h"
+
+namespace heddle::runtime::vulkan {
+
+namespace {
+
+using clock = std::chrono::steady_clock;
+
+double seconds_since(clock::time_point begin) { return std::chrono::duration<double>(clock::now() - begin).count(); }
+
+bool is_cancelled(const run_request &request) {
+  return request.state->load(std::memory_order_relaxed) == run_state::cancelled;
+}
+
+heddle_status_t cancelled() { return fail(error::H0312, "the run was cancelled"); }
+
+} // namespace
+
+heddle_status_t vulkan_session::upload(const run_request &request, const schedule &schedule) {
+  std::byte *to = program_.device().is_unified() ? arena_.mapped() : upload_.mapped();
+  for (size_t i = 0; i < schedule.inputs.size(); ++i) {
+    const transfer &place = schedule.inputs[i];
+    const input_table &input = request.entry->inputs[i];
+    int64_t value = 0;
+    char text[24];
+    if (place.bytes != 0 && !to_device(input.type, request.inputs[i], place.bytes, to + place.offset, &value))
+      return fail(error::H0314, format("input '%s' holds %s, and Vulkan devices compute in 32 bits", input.name,
+                                       format_value(input.type, value, text)));
+  }
+  return nullptr;
+}
+
+void vulkan_session::download(const run_request &request, const schedule &schedule) {
+  const std::byte *from = program_.device().is_unified() ? arena_.mapped() : download_.mapped();
+  for (size_t i = 0; i < schedule.outputs.size(); ++i)
+    if (const transfer &place = schedule.outputs[i]; place.bytes != 0)
+      from_device(request.entry->outputs[i].type, from + place.offset, place.bytes, request.outputs[i]);
+}
+
+/// The failure of the first dispatch, none behind step |last_step|, that left an error record.
+heddle_status_t vulkan_session::find_failure(const run_request &request, const schedule &schedule, int64_t last_step) {
+  for (const record_place &place : schedule.records) {
+    if (static_cast<int64_t>(place.step) > last_step)
+      break;
+    int32_t words[4]; // state, site, value, limit
+    std::memcpy(words, download_.mapped() + place.offset, sizeof(words));
+    if (words[0] == HEDDLE_KERNEL_OK)
+      continue;
+    const auto &dispatch = std::get<dispatch_step>(request.entry->steps[place.step]);
+    return kernel_failure(dispatch, program_.tables().kernels[dispatch.kernel].name, words[0],
+                          {words[1], words[2], words[3]});
+  }
+  return nullptr;
+}
+
+/// Waits for segment |segment|, and learns how long it took.
+heddle_status_t vulkan_session::finish(const recording_cache::entry &entry, size_t segment, double *out_seconds) {
+  const device &device = program_.device();
+  HEDDLE_RETURN_IF_ERROR(wait_for(device, fences_[segment % 2]));
+  HEDDLE_RETURN_IF_ERROR(entry.commands->measure(segment, out_seconds));
+  device.learn(entry.commands->scheduled().segments[segment].seconds / entry.slowness, *out_seconds);
+  return nullptr;
+}
+
+/// Keeps two submissions on their way: the device never waits for the host, and a cancelled run ends soon.
+heddle_status_t vulkan_session::run_all(const run_request &request, const recording_cache::entry &entry) {
+  const device &device = program_.device();
+  const size_t count = entry.commands->scheduled().segments.size();
+  const size_t ahead = device.settings().is_serialized ? 1 : 2;
+  size_t submitted = 0;
+  heddle_status_t status = nullptr;
+  double seconds = 0;
+  for (size_t done = 0; done < submitted || (!status && done < count && !is_cancelled(request));) {
+    while (!status && submitted < count && submitted - done < ahead && !is_cancelled(request)) {
+      status = device.submit(entry.commands->commands(submitted), fences_[submitted % 2]);
+      submitted += status ? 0 : 1;
+    }
+    // Whatever happened, what is on its way uses the session's memory: it is waited for.
+    if (done == submitted)
+      break;
+    heddle_status_t waited = finish(entry, done++, &seconds);
+    if (status)
+      heddle_status_release(waited);
+    else
+      status = waited;
+  }
+  if (status)
+    return status;
+  return is_cancelled(request) ? cancelled() : nullptr;
+}
+
+heddle_status_t vulkan_session::fetch(const tensor_place &place, heddle_element_type_t type, uint64_t bytes,
+                                      std::byte *to) {
+  if (bytes == 0)
+    return nullptr;
+  const device &device = program_.device();
+  const std::byte *from = arena_.mapped() ? arena_.mapped() + place.offset : nullptr;
+  if (!from) {
+    const uint64_t stored = device_bytes(type, bytes);
+    if (observed_results_.bytes() < stored)
+      HEDDLE_RETURN_IF_ERROR(observed_results_.create(device, memory_use::download, stored, "results to look at"));
+    HEDDLE_RETURN_IF_ERROR(observed_.begin());
+    const VkBufferCopy copy = {place.offset, 0, stored};
+    device.api().vkCmdCopyBuffer(observed_.handle(), arena_.handle(), observed_results_.handle(), 1, &copy);
+    HEDDLE_RETURN_IF_ERROR(observed_.run());
+    from = observed_results_.mapped();
+  }
+  from_device(type, from, bytes, to);
+  return nullptr;
+}
+
+heddle_status_t vulkan_session::observe(const run_request &request, const arena_layout &layout,
+                                        const dispatch_step &dispatch, double seconds) {
+  const size_t first_result = dispatch.bindings.size() - dispatch.results.size();
+  if (result_data_.size() < dispatch.results.size())
+    result_data_.resize(dispatch.results.size());
+  std::vector<const void *> addresses;
+  for (size_t i = 0; i < dispatch.results.size(); ++i) {
+    const result_table &result = dispatch.results[i];
+    int64_t dims[HEDDLE_MAX_RANK] = {};
+    read_dims(*request.run_plan, result.slots, dims);
+    uint64_t bytes = heddle_element_type_size(result.type);
+    for (size_t dim = 0; dim < result.slots.size(); ++dim)
+      bytes *= static_cast<uint64_t>(dims[dim]); // the plan has seen to it that this fits the tensor
+    memory_block &block = result_data_[i];
+    if (!block.reserve(bytes))
+      return fail(error::H0313, "not enough memory to look at a kernel's result");
+    HEDDLE_RETURN_IF_ERROR(fetch(layout.at(dispatch.bindings[first_result + i]), result.type, bytes, block.data()));
+    addresses.push_back(block.data());
+  }
+  observation_.report(request, program_.tables(), dispatch, addresses.data(), static_cast<int64_t>(seconds * 1e9));
+  return nullptr;
+}
+
+/// Each step by itself, waited for, and its results fetched before the next one may write over them.
+heddle_status_t vulkan_session::run_observed(const run_request &request, const recording_cache::entry &entry) {
+  const schedule &schedule = entry.commands->scheduled();
+  size_t segment = 0;
+  auto run_step = [&](int64_t step, double *out_seconds) -> heddle_status_t {
+    for (; segment < schedule.segments.size() && schedule.segments[segment].first_step == step; ++segment) {
+      const clock::time_point begin = clock::now();
+      double seconds = 0;
+      HEDDLE_RETURN_IF_ERROR(program_.device().submit(entry.commands->commands(segment), fences_[segment % 2]));
+      HEDDLE_RETURN_IF_ERROR(finish(entry, segment, &seconds));
+      *out_seconds += seconds > 0 ? seconds : seconds_since(begin);
+    }
+    return nullptr;
+  };
+  double seconds = 0;
+  HEDDLE_RETURN_IF_ERROR(run_step(before_steps, &seconds));
+  for (size_t step = 0; step < request.entry->steps.size() && !is_cancelled(request); ++step) {
+    seconds = 0;
+    HEDDLE_RETURN_IF_ERROR(run_step(static_cast<int64_t>(step), &seconds));
+    HEDDLE_RETURN_IF_ERROR(find_failure(request, schedule, static_cast<int64_t>(step)));
+    if (const auto *dispatch = std::get_if<dispatch_step>(&request.entry->steps[step]))
+      HEDDLE_RETURN_IF_ERROR(observe(request, entry.layout, *dispatch, seconds));
+  }
+  if (is_cancelled(request))
+    return cancelled();
+  return run_step(after_steps, &seconds);
+}
+
+heddle_status_t vulkan_session::run(const run_request &request) {
+  const device &device = program_.device();
+  HEDDLE_RETURN_IF_ERROR(device.check_alive());
+  recording_cache::entry *entry = nullptr;
+  const bool is_step_by_step = request.observer || device.settings().is_serialized;
+  HEDDLE_RETURN_IF_ERROR(prepare(request, is_step_by_step, &entry));
+  const schedule &schedule = entry->commands->scheduled();
+  HEDDLE_RETURN_IF_ERROR(upload(request, schedule));
+  HEDDLE_RETURN_IF_ERROR(request.observer ? run_observed(request, *entry) : run_all(request, *entry));
+  HEDDLE_RETURN_IF_ERROR(find_failure(request, schedule, after_steps));
+  download(request, schedule);
+  return device.take_validation_error();
+}
+
+} // namespace heddle::runtime::vulkan
