@@ -8,6 +8,7 @@
 #include <mutex>
 #include <thread>
 
+#include "compiler/targets/common/ExpandMath.h"
 #include "compiler/targets/common/KernelName.h"
 #include "compiler/targets/vulkan/CompileShader.h"
 #include "compiler/targets/vulkan/Generators.h"
@@ -58,6 +59,8 @@ std::string VulkanTarget::getKernelName(kernel::FuncOp func) const {
 
 FailureOr<std::string> printShader(kernel::FuncOp func, StringRef form) {
   OwningOpRef<kernel::FuncOp> copy(cast<kernel::FuncOp>(func->clone()));
+  if (func.getRoot() && failed(expandRegionMath(*copy)))
+    return failure();
   FailureOr<ShaderPlan> plan = ShaderPlan::create(*copy);
   if (failed(plan))
     return failure();
