@@ -21,3 +21,10 @@ endfunction()
 set(HEDDLE_TEST_ENVIRONMENT
   HEDDLE_SOURCE_DIR=${PROJECT_SOURCE_DIR} HEDDLE_SHARED_DIR=${PROJECT_SOURCE_DIR}/../shared
   UBSAN_OPTIONS=print_stacktrace=1)
+
+# Tests of the Vulkan device run on lavapipe, whatever GPU the machine has, and with Khronos' validation layer: what it
+# finds fails the run. Both flags of VK_LAYER_ENABLES are needed, and joined by a colon.
+file(GLOB HEDDLE_LAVAPIPE /usr/share/vulkan/icd.d/lvp_icd.*.json)
+set(HEDDLE_VULKAN_ENVIRONMENT
+  VK_ICD_FILENAMES=${HEDDLE_LAVAPIPE} HEDDLE_VULKAN_VALIDATE=1
+  VK_LAYER_ENABLES=VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT:VALIDATION_CHECK_ENABLE_SYNCHRONIZATION_VALIDATION_QUEUE_SUBMIT)

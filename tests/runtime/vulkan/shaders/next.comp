@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Integers: out = x + 1, one element an invocation along x.
+
+#version 450
+#extension GL_GOOGLE_include_directive : require
+#include "operands.glsl"
+layout(push_constant) uniform Words { uint first_x, first_y, first_z, x, out_, count; };
+
+void main() {
+  uvec3 first_group = uvec3(first_x, first_y, first_z);
+  uint i = UNIT(x);
+  if (i < count)
+    result_ints[out_ + i] = first_ints[x + i] + 1;
+}
