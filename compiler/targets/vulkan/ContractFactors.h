@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The factors of a contraction as shaders read and multiply them. A tile's loop over k goes in steps: of each row a step
-// reads |depth| neighbours of k at once, of four neighbouring columns one item after the other, each of which holds some
-// k. Tiles, loops and results are the same for all forms (EmitContract, SharedContract).
+// The factors of a contraction as shaders read and multiply them. A tile's loop over k goes in steps: of each row a
+// step reads |depth| neighbours of k at once, of four neighbouring columns one item after the other, each of which
+// holds some k. Tiles, loops and results are the same for all forms (EmitContract, SharedContract).
 
 #ifndef HEDDLE_COMPILER_TARGETS_VULKAN_CONTRACTFACTORS_H
 #define HEDDLE_COMPILER_TARGETS_VULKAN_CONTRACTFACTORS_H
@@ -49,19 +49,21 @@ public:
   /// Adds to |sum|, a |sumType|, the products of item |number| of the step's: of |row|, a |rowType|, and |item|.
   virtual void multiply(const std::string &sum, const std::string &row, const std::string &item, unsigned number) = 0;
 
-  /// Block scales, if the contraction has them: steps of one block, and the scales of four columns as a vec4.
-  std::optional<int64_t> stepsPerBlock() const;
+  /// Steps of one block, if blocks have scales, and the scales of four columns: a vec4.
+  std::optional<int64_t> stepsPerBlock();
   std::string loadScales(const std::string &column4, const std::string &block);
 
 protected:
   ContractFactors(ShaderEmitter &emitter, llvm::ArrayRef<std::string> loops, unsigned depth, unsigned itemDepth,
                   llvm::StringRef sumType, llvm::StringRef rowType, llvm::StringRef itemType);
 
-  /// Element |row|, |k| of the left side: a value in registers, or 0 behind the end of k.
-  std::string loadElement(const std::string &base, const std::string &row, const std::string &k);
+  /// Element |k| of the row |row| that begins at |base|, in registers.
+  std::string rowElement(const std::string &base, const std::string &row, const std::string &k);
+  /// |k|, or where steps may end behind the last k and |k| is there, the last one.
+  std::string existingK(const std::string &k);
   /// Place of item |item| of packed weights, in items of four columns.
   std::string packedItem(const std::string &base, const std::string &item);
-  bool isPacked() const { return op.getPackedRhs().has_value(); }
+  bool isPacked() { return op.getPackedRhs().has_value(); }
 
   ShaderEmitter &emitter;
   const ShaderPlan &plan;

@@ -7,9 +7,14 @@ using namespace mlir;
 namespace heddle::vulkan {
 
 const Generator *findGenerator(Operation *root) {
-  static constexpr Generator kMap = {planMap, emitMap};
+  static constexpr Generator kMap = {planMap, emitMap}, kContract = {planContract, emitContract},
+                             kAttention = {planAttention, emitAttention};
   if (isa<kernel::MapOp>(root))
     return &kMap;
+  if (isa<kernel::ContractOp>(root))
+    return &kContract;
+  if (isa<kernel::AttentionOp>(root))
+    return &kAttention;
   return nullptr;
 }
 

@@ -22,6 +22,10 @@ const Generator *findGenerator(mlir::Operation *root);
 
 mlir::LogicalResult planMap(ShaderPlan &plan);
 mlir::LogicalResult emitMap(ShaderEmitter &emitter, llvm::StringRef form);
+mlir::LogicalResult planContract(ShaderPlan &plan);
+mlir::LogicalResult emitContract(ShaderEmitter &emitter, llvm::StringRef form);
+mlir::LogicalResult planAttention(ShaderPlan &plan);
+mlir::LogicalResult emitAttention(ShaderEmitter &emitter, llvm::StringRef form);
 
 } // namespace heddle::vulkan
 

@@ -5,6 +5,8 @@
 
 #include "compiler/targets/vulkan/VulkanConfig.h"
 
+#include "compiler/targets/vulkan/AttentionShader.h"
+#include "compiler/targets/vulkan/ContractFactors.h"
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;
@@ -26,10 +28,59 @@ static std::vector<Variant> chooseMap() {
   return {plain};
 }
 
+/// A tile of |rows| by 4 * |columns4| for each of |invocations|, which lie side by side along the columns.
+static Variant makeTile(StringRef form, int64_t invocations, int64_t rows, int64_t columns4) {
+  Variant tile;
+  tile.form = form.str();
+  tile.workgroup = {invocations, 1, 1};
+  tile.constants = {rows, columns4};
+  tile.tile = {invocations * columns4 * 4 / kPanelColumns, rows, 1};
+  tile.most = {0, 0, 0};
+  return tile;
+}
+
+static std::vector<Variant> chooseContract(kernel::ContractOp op) { return {makeTile("tile", 8, 16, 2)}; }
+
+/// Eight invocations, as many as the least subgroup has, take a tile of rows through the keys. Fewer rows: tiles that
+/// fit them; the order of all sums is that of every tile.
+static std::vector<Variant> chooseAttention(kernel::AttentionOp op) {
+  constexpr int64_t kLanes = 8, kGroups = 2, kWidth = getAttentionWidth(kLanes, kGroups);
+  constexpr int64_t kMostShared = 48 << 10, kLeastShared = 16 << 10;
+  // Four columns to each invocation at a time, in as few steps as waste none of them.
+  std::optional<int64_t> size;
+  if (auto constant = dyn_cast<AffineConstantExpr>(op.getBounds().getResult(kernel::AttentionOp::ValueSize)))
+    size = constant.getValue();
+  int64_t columns = size && *size <= 3 * kLanes * 4 ? std::max<int64_t>(llvm::divideCeil(*size, kLanes * 4), 1) : 2;
+  std::vector<Variant> variants;
+  auto add = [&](int64_t rows, int64_t most) {
+    Variant tile;
+    tile.form = "rows";
+    tile.workgroup = {kLanes, 1, 1};
+    tile.constants = {rows, kLanes, kGroups, columns};
+    tile.tile = {rows, 1, 1};
+    tile.most = {most, 0, 0};
+    tile.sharedBytes = getAttentionSharedBytes(op, rows, kWidth);
+    if (tile.sharedBytes <= (most == 0 ? kMostShared : kLeastShared))
+      variants.push_back(tile);
+  };
+  for (int64_t rows : {1, 4})
+    add(rows, rows);
+  add(16, 0);
+  // The last one fits every device.
+  for (int64_t rows : {8, 2})
+    if (variants.back().sharedBytes > kLeastShared || variants.back().most[kX] != 0)
+      add(rows, 0);
+  return variants;
+}
+
 static std::vector<Variant> chooseVariants(kernel::FuncOp func) {
   Operation *root = func.getRoot();
   if (isa<kernel::MapOp>(root))
     return chooseMap();
+  if (auto contract = dyn_cast<kernel::ContractOp>(root))
+    return chooseContract(contract);
+  if (auto attention = dyn_cast<kernel::AttentionOp>(root))
+    return chooseAttention(attention);
   return {};
 }
 
