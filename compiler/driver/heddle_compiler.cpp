@@ -117,7 +117,9 @@ static LogicalResult measure(const heddle_compile_options_t &request, CompileOpt
   report.scheme = options.quantization.scheme;
   bool writesArtifact = !options.stopAfter || *options.stopAfter == Phase::Artifact;
   bool isSearch = request.max_loss > 0;
-  if (report.scheme.empty() || (!isSearch && (request.no_measure || !writesArtifact))) {
+  // Attention alone is measured where its values have scales to find.
+  bool hasLoss = !report.scheme.empty() || (options.quantization.attention == "on" && request.samples);
+  if (!hasLoss || (!isSearch && (request.no_measure || !writesArtifact))) {
     report.notMeasured = "not asked for";
     return success();
   }
@@ -142,6 +144,8 @@ static LogicalResult measure(const heddle_compile_options_t &request, CompileOpt
   options.quantization.channelRanges = loss.channelRanges;
   options.quantization.isAttentionMeasured = true;
   options.quantization.lossyAttention = loss.lossyAttention;
+  options.quantization.lossyValues = loss.lossyValues;
+  options.quantization.valueRanges = loss.valueRanges;
   options.quantization.sampleCount = loss.sampleCount;
   report.loss = std::move(loss);
   return success();
@@ -207,6 +211,7 @@ int heddle_compiler_verify(const heddle_verify_options_t *options, char **out_su
   verifyOptions.modelPath = options->model_path;
   verifyOptions.tolerance = options->tolerance;
   verifyOptions.threads = resolveThreads(options->thread_count);
+  verifyOptions.device = options->device ? options->device : "";
   for (size_t i = 0; i < options->input_count; ++i) {
     const heddle_compiler_tensor_t &tensor = options->inputs[i];
     verifyOptions.inputs.push_back({tensor.name, tensor.type, {tensor.dims, tensor.dims + tensor.rank}, tensor.data});

@@ -19,7 +19,7 @@ extern "C" {
 #define HEDDLE_COMPILER_API __attribute__((visibility("default")))
 
 /// Raised when a struct below changes.
-#define HEDDLE_COMPILER_API_VERSION 6
+#define HEDDLE_COMPILER_API_VERSION 7
 
 /// Called as phases pass, from any of the compiler's threads but one call at a time: |phase| is one of the phase names,
 /// |done| of |total| units. First it is called with |total| 0: then |phase| is a line to show as it is, which says what
@@ -83,6 +83,7 @@ typedef struct heddle_verify_options_t {
   size_t input_count;
   double tolerance; ///< bound of max|a-b| / max|b| per tensor; negative: what the arithmetic allows (Verify.h)
   unsigned thread_count;
+  const char *device; ///< that runs the artifact, as heddle_program_options_t has it; null: its default
 } heddle_verify_options_t;
 
 HEDDLE_COMPILER_API int heddle_compiler_api_version(void);

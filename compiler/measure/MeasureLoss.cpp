@@ -29,6 +29,11 @@ static constexpr GeneratedSizes kMeasuredSizes = {4, 32};
 /// A search runs the model about log2(places) times and then at most this often; each time over so many samples.
 static constexpr size_t kMaxRestoring = 24, kMaxSearchSamples = 32;
 
+/// The place of an attention's weights and values; that of its queries and keys is named like it all.
+static constexpr StringLiteral kValues = "attention values";
+
+static bool isAttention(const PlaceLoss &place) { return place.kind == "attention" || place.kind == kValues; }
+
 namespace {
 class LossMeasurement {
 public:
@@ -44,13 +49,17 @@ private:
   LogicalResult gatherInputs();
   FailureOr<bool> fetchSample(size_t index);
   LogicalResult measure(ArrayRef<char> selection, size_t maxSamples, LossStatistics &statistics);
+  LogicalResult addValues(LossStatistics &statistics);
+  SmallVector<size_t> findLossyAttention(const LossStatistics &statistics) const;
   LogicalResult chooseAttention(LossStatistics &statistics);
   LogicalResult search(const LossStatistics &all);
   bool exceedsBound(const LossStatistics &statistics) const {
     return options.maxLoss && statistics.getRelativeError() > *options.maxLoss;
   }
   LogicalResult keepsBound(ArrayRef<char> selection, bool &keeps);
-  LogicalResult restore(ArrayRef<size_t> order);
+  LogicalResult restore(ArrayRef<size_t> order, ArrayRef<char> allowed);
+  std::optional<size_t> findOtherProduct(size_t place) const;
+  void set(std::vector<char> &chosen, size_t place, char isQuantized, ArrayRef<char> allowed) const;
   FailureOr<std::vector<TensorPtr>> runSelected(ArrayRef<char> selection);
   void describe(const LossStatistics &statistics);
 
@@ -93,6 +102,8 @@ static int64_t countFloatWeightBytes(ModuleOp module) {
 static std::vector<PlaceLoss> findPlaces(ModuleOp module) {
   std::vector<PlaceLoss> places;
   auto entries = module->getAttrOfType<ArrayAttr>(nn::NnDialect::getQuantizationAttrName());
+  if (!entries)
+    return places;
   for (auto entry : entries.getAsRange<DictionaryAttr>()) {
     if (entry.contains("reason"))
       continue;
@@ -123,6 +134,8 @@ LogicalResult LossMeasurement::compile() {
   if (failed(parseTargets(options.compile.targets, targets, errors)))
     return failure();
   both.quantization.channelRanges = loss.channelRanges;
+  both.quantization.valueRanges = loss.valueRanges;
+  both.quantization.findsRanges = options.samples && loss.valueRanges.empty();
   both.quantization.floatAttention = whyFloatAttention(both.quantization, targets);
   isPairSafe = isPairSafe.value_or(needsPairSafeWeights(options.compile.quantization, targets));
   both.quantization.pairSafe = isPairSafe;
@@ -141,7 +154,7 @@ LogicalResult LossMeasurement::compile() {
   selection.assign(loss.places.size(), 1);
   // Mapped files outlive their names.
   session = std::make_unique<RuntimeSession>();
-  return session->load(path, options.compile.threads, errors);
+  return session->load(path, "cpu", options.compile.threads, errors);
 }
 
 LogicalResult LossMeasurement::gatherInputs() {
@@ -247,7 +260,8 @@ LogicalResult LossMeasurement::smooth(LossStatistics &statistics) {
   if (!options.samples || options.compile.quantization.scheme != "w8a8")
     return success();
   for (auto [i, place] : llvm::enumerate(loss.places))
-    if (ArrayRef<float> channels = statistics.getChannels(i); !channels.empty() && !place.nodes.empty())
+    if (ArrayRef<float> channels = statistics.getChannels(i);
+        place.kind != kValues && !channels.empty() && !place.nodes.empty())
       loss.channelRanges[place.nodes.front()] = channels.vec();
   if (loss.channelRanges.empty())
     return success();
@@ -268,23 +282,65 @@ LogicalResult LossMeasurement::smooth(LossStatistics &statistics) {
   return exceedsBound(statistics) ? compile() : success();
 }
 
-/// Leaves float what attention loses too much, where that is to be decided here, and measures anew.
-LogicalResult LossMeasurement::chooseAttention(LossStatistics &statistics) {
+/// Gives attention's values scales by what they were seen to reach, and measures anew.
+LogicalResult LossMeasurement::addValues(LossStatistics &statistics) {
+  for (auto [i, place] : llvm::enumerate(loss.places))
+    if (place.kind == kValues && !place.nodes.empty()) {
+      std::vector<float> &ranges = loss.valueRanges[place.nodes.front()];
+      for (float range : statistics.getChannels(i))
+        ranges.push_back(roundRange(range));
+    }
+  if (loss.valueRanges.empty())
+    return success();
+  session.reset();
+  if (failed(compile()))
+    return failure();
+  statistics = LossStatistics(session->getEntry(), selection.size());
+  return measure(selection, std::numeric_limits<size_t>::max(), statistics);
+}
+
+/// The place of the other product of |place|'s attention.
+std::optional<size_t> LossMeasurement::findOtherProduct(size_t place) const {
+  const PlaceLoss &own = loss.places[place];
+  for (auto [i, other] : llvm::enumerate(loss.places))
+    if (isAttention(own) && isAttention(other) && own.kind != other.kind && own.nodes == other.nodes)
+      return i;
+  return std::nullopt;
+}
+
+/// Places of attention whose noise, or that of both products together, leaves a layer's output too far off.
+SmallVector<size_t> LossMeasurement::findLossyAttention(const LossStatistics &statistics) const {
   // SageAttention's bound of a layer that is good enough (2410.02367).
   constexpr double kLeastCosine = 0.998;
+  auto isLossy = [](double noise) { return LossStatistics::getLeastCosine(noise) < kLeastCosine; };
+  SmallVector<size_t> lossy;
+  for (auto [i, place] : llvm::enumerate(loss.places)) {
+    if (!isAttention(place) || place.nodes.empty())
+      continue;
+    double noise = statistics.getNoise(i), others = 0;
+    // The quieter one of two stays; at equal noise the scores.
+    if (std::optional<size_t> other = findOtherProduct(i))
+      if (double found = statistics.getNoise(*other); found < noise || (found == noise && place.kind == kValues))
+        others = isLossy(found) ? 0 : found;
+    if (isLossy(noise + others))
+      lossy.push_back(i);
+  }
+  return lossy;
+}
+
+/// Leaves float what attention loses too much, where that is to be decided here, and measures anew.
+LogicalResult LossMeasurement::chooseAttention(LossStatistics &statistics) {
   if (options.compile.quantization.attention != "auto")
     return success();
-  SmallVector<size_t> lossy;
-  for (auto [i, place] : llvm::enumerate(loss.places))
-    if (place.kind == "attention" && !place.nodes.empty() && statistics.getLeastCosine(i) < kLeastCosine)
-      lossy.push_back(i);
+  SmallVector<size_t> lossy = findLossyAttention(statistics);
   if (lossy.empty())
     return success();
   if (!session && failed(compile()))
     return failure();
   for (size_t i : lossy) {
     selection[i] = 0;
-    loss.lossyAttention.push_back(loss.places[i].nodes.front());
+    const PlaceLoss &place = loss.places[i];
+    (place.kind == kValues ? loss.lossyValues : loss.lossyAttention).push_back(place.nodes.front());
   }
   statistics = LossStatistics(session->getEntry(), selection.size());
   return measure(selection, std::numeric_limits<size_t>::max(), statistics);
@@ -302,6 +358,14 @@ LogicalResult LossMeasurement::keepsBound(ArrayRef<char> selection, bool &keeps)
   return success();
 }
 
+/// Quantises |place| in |chosen|, or leaves it float. A name excludes both products of an attention, so they go
+/// together.
+void LossMeasurement::set(std::vector<char> &chosen, size_t place, char isQuantized, ArrayRef<char> allowed) const {
+  chosen[place] = isQuantized;
+  if (std::optional<size_t> other = findOtherProduct(place); other && allowed[*other])
+    chosen[*other] = isQuantized;
+}
+
 /// Finds a choice that keeps within the bound: by bisection how many of the noisiest places must stay float, then which
 /// of these needn't.
 LogicalResult LossMeasurement::search(const LossStatistics &all) {
@@ -314,7 +378,7 @@ LogicalResult LossMeasurement::search(const LossStatistics &all) {
   auto without = [&](size_t count) {
     std::vector<char> chosen = allowed;
     for (size_t place : ArrayRef(order).take_front(count))
-      chosen[place] = 0;
+      set(chosen, place, 0, allowed);
     return chosen;
   };
   // All places float have no loss; how many of them do is what is looked for.
@@ -327,19 +391,19 @@ LogicalResult LossMeasurement::search(const LossStatistics &all) {
     (keeps ? high : low) = middle;
   }
   selection = without(high);
-  return restore(ArrayRef(order).take_front(high));
+  return restore(ArrayRef(order).take_front(high), allowed);
 }
 
 /// Quantises again those of |order|, the least noisy first, that the bound leaves room for.
-LogicalResult LossMeasurement::restore(ArrayRef<size_t> order) {
+LogicalResult LossMeasurement::restore(ArrayRef<size_t> order, ArrayRef<char> allowed) {
   // The noisiest of them broke the bound when it was the last that was quantised.
   for (size_t place : llvm::reverse(order.drop_back(order.empty() ? 0 : 1).take_back(kMaxRestoring))) {
-    selection[place] = 1;
+    set(selection, place, 1, allowed);
     bool keeps = false;
     if (failed(keepsBound(selection, keeps)))
       return failure();
     if (!keeps)
-      selection[place] = 0;
+      set(selection, place, 0, allowed);
   }
   return success();
 }
@@ -358,9 +422,13 @@ void LossMeasurement::describe(const LossStatistics &statistics) {
     place.isQuantized = selection[i];
     place.sqnr = statistics.getSqnr(i);
     std::tie(place.outlier, place.outlierRatio) = statistics.getOutlier(i);
-    place.cosine = statistics.getLeastCosine(i);
-    if (!place.isQuantized && !llvm::is_contained(loss.lossyAttention, place.nodes.front()))
-      loss.exclude.push_back(place.nodes.front());
+    place.cosine = LossStatistics::getLeastCosine(statistics.getNoise(i));
+    if (place.isQuantized)
+      continue;
+    const std::string &name = place.nodes.front();
+    const std::vector<std::string> &lossy = place.kind == kValues ? loss.lossyValues : loss.lossyAttention;
+    if (!llvm::is_contained(lossy, name) && !llvm::is_contained(loss.exclude, name))
+      loss.exclude.push_back(name);
   }
 }
 
@@ -373,7 +441,8 @@ LogicalResult LossMeasurement::run() {
   if (options.maxLoss && statistics.getOutputs().empty())
     return errors.add({ErrorCode::H0111, "the model has no output of f32 that could be bounded", "in --max-loss",
                        "leave it out; the report says how noisy each node is, --exclude keeps nodes float"});
-  if (failed(measure(selection, kAll, statistics)) || failed(smooth(statistics)) || failed(chooseAttention(statistics)))
+  if (failed(measure(selection, kAll, statistics)) || failed(smooth(statistics)) || failed(addValues(statistics)) ||
+      failed(chooseAttention(statistics)))
     return failure();
   if (exceedsBound(statistics)) {
     double all = statistics.getRelativeError();

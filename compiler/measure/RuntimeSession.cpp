@@ -80,10 +80,12 @@ RuntimeSession::~RuntimeSession() {
   heddle_thread_pool_release(pool);
 }
 
-LogicalResult RuntimeSession::load(StringRef path, unsigned threads, ErrorList &errors) {
+LogicalResult RuntimeSession::load(StringRef path, StringRef device, unsigned threads, ErrorList &errors) {
   if (heddle_status_t status = heddle_thread_pool_create(threads, &pool))
     return addStatus(errors, ErrorCode::H0902, status);
   heddle_program_options_t options = {};
+  std::string deviceName = device.str();
+  options.device = deviceName.c_str();
   options.thread_pool = pool;
   if (heddle_status_t status = heddle_program_load(path.str().c_str(), &options, &program))
     return addStatus(errors, ErrorCode::H0519, status);

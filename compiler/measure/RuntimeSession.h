@@ -28,8 +28,8 @@ public:
   RuntimeSession &operator=(const RuntimeSession &) = delete;
   ~RuntimeSession();
 
-  /// Maps the artifact at |path|, which may be deleted afterwards. Call it once.
-  mlir::LogicalResult load(llvm::StringRef path, unsigned threads, ErrorList &errors);
+  /// Maps the artifact at |path|, which may be deleted afterwards, for |device| ("": its default). Call it once.
+  mlir::LogicalResult load(llvm::StringRef path, llvm::StringRef device, unsigned threads, ErrorList &errors);
 
   /// What the artifact says of itself; lives as long as the session.
   const heddle_program_info_t &getInfo() const { return *heddle_program_info(program); }

@@ -8,6 +8,7 @@
 #include "compiler/measure/RuntimeSession.h"
 #include "compiler/measure/TensorDifference.h"
 #include "compiler/pipelines/CompileModel.h"
+#include "compiler/pipelines/CompileOptions.h"
 #include "compiler/reference/Evaluator.h"
 #include "dialects/attn/AttnOps.h"
 #include "dialects/nn/NnDialect.h"
@@ -102,7 +103,7 @@ static bool quantizesActivations(ModuleOp module) {
       ->walk([](Operation *op) {
         auto attention = dyn_cast<attn::SdpaOp>(op);
         bool rounds = isa<nn::QuantizeLinearOp, nn::DynamicQuantizeLinearOp, nn::QuantizeRowsOp>(op) ||
-                      (attention && attention.getQkInt8());
+                      (attention && (attention.getQkInt8() || attention.getPvInt8Block()));
         return rounds ? WalkResult::interrupt() : WalkResult::advance();
       })
       .wasInterrupted();
@@ -147,6 +148,8 @@ LogicalResult Verifier::quantizeModel() {
     quantization.isAttentionMeasured = true;
   }
   split("attention-float", quantization.lossyAttention);
+  split("attention-float-values", quantization.lossyValues);
+  quantization.valueRanges = parseRanges(findOption(info, "attention-value-ranges"));
   return compileModel(compile, context, model, errors);
 }
 
@@ -353,7 +356,7 @@ LogicalResult Verifier::runArtifact() {
 }
 
 LogicalResult Verifier::run() {
-  if (failed(session.load(options.artifactPath, options.threads, errors)) || failed(prepareModel()) ||
+  if (failed(session.load(options.artifactPath, options.device, options.threads, errors)) || failed(prepareModel()) ||
       failed(gatherInputs()) || failed(evaluateReference()))
     return failure();
   os << "        max|a-b|/max|b|\n";

@@ -34,6 +34,7 @@ struct VerifyOptions {
   /// 1e-5, in step 1e-4, for bf16 1e-2, for an artifact of --calibrate, which is compared with the float model, 0.1.
   double tolerance = -1;
   unsigned threads = 1;
+  std::string device; ///< that runs the artifact: "vulkan:1"; empty: its default
 };
 
 /// Compares every result that the artifact's kernels have in common with the model, then the outputs. |summary| is the

@@ -25,7 +25,7 @@ struct Row {
   std::vector<std::pair<std::string, std::vector<int64_t>>> shapes;
   unsigned threads;
   Measurement measurement;
-  double leastSeconds; ///< that the machine's roofline leaves for a run; NaN where that isn't known
+  double leastSeconds; ///< that the CPU's roofline leaves for a run; NaN where that isn't known or means nothing
 
   double percentOfRoofline() const { return 100 * leastSeconds * 1e6 / measurement.p50; }
   double gflops() const { return static_cast<double>(measurement.plan.flops) / measurement.p50 / 1e3; }
@@ -153,11 +153,14 @@ private:
     RunInputs run = prepareInputs(entry, inputs, shapeRow, Missing::Generate, defaultInputs(loaded));
     if (!run.generated.empty())
       note("generated inputs: " + join(run.generated, ", "));
-    Row row{loaded.path, execution.device.empty() ? "cpu" : execution.device, {}, loaded.threads, {}, 0};
+    Row row{loaded.path, execution.device.empty() ? selectedDevice(loaded) : execution.device, {}, loaded.threads, {},
+            std::nan("")};
     for (size_t i = 0; i < entry.input_count; ++i)
       row.shapes.emplace_back(entry.inputs[i].name, dimsOf(run.tensors[i].get()));
     row.measurement = measure(loaded, run.pointers(), seconds);
-    row.leastSeconds = secondsAtRoofline(rooflineOf(loaded.threads), loaded, row.measurement);
+    // The roofline is that of the CPU.
+    if (selectedDevice(loaded) == "cpu")
+      row.leastSeconds = secondsAtRoofline(rooflineOf(loaded.threads), loaded, row.measurement);
     return row;
   }
 

@@ -35,9 +35,10 @@ public:
                  ".npz files, a folder of them, or .jsonl of ids: measure on these; may be repeated");
     options.flag("--no-measure", noMeasure, "don't measure what quantisation costs");
     options.flag("--no-pair-safe", noPairSafe, "w8a8 without the coarser weights that AVX2 multiplies fastest");
-    options.text(
-        "--attention-int8", attention, "auto|on|off",
-        "multiply queries and keys as 8 bits; auto, the default: with w8a8, where it is faster and loses little");
+    options.text("--attention-int8", attention, "auto|on|off",
+                 "multiply attention as 8 bits, values by --calibrate data; auto, the default: with w8a8, where it is "
+                 "faster and "
+                 "loses little");
     options.flag("--no-fusion", noFusion, "leave the model's operators as they are written, for comparison");
     options.text("--compile-to", phase, "PHASE", "stop after import, fusion, quantization, outlining, tiling ...");
     options.text("--dump-phases-to", dumpFolder, "FOLDER", "write the IR after each phase");
@@ -88,7 +89,8 @@ private:
   /// Options about the loss go with something that has one.
   void checkMeasuring() const {
     const char *option = maxLoss != kNone ? "--max-loss" : !calibration.empty() ? "--calibrate" : nullptr;
-    if (option && quantize.empty())
+    bool hasLoss = !quantize.empty() || (attention == "on" && maxLoss == kNone);
+    if (option && !hasLoss)
       fail(Exit::Usage, "H0132", std::string(option) + " is about what quantisation costs, but nothing is quantised",
            {}, std::string("add --quantize w8a8, or leave ") + option + " out");
     if (option && noMeasure)

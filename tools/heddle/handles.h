@@ -18,6 +18,7 @@ template <auto release> struct Releaser {
 
 using TensorPtr = std::unique_ptr<heddle_tensor_t, Releaser<heddle_tensor_release>>;
 using ProgramPtr = std::unique_ptr<heddle_program_t, Releaser<heddle_program_release>>;
+using DeviceListPtr = std::unique_ptr<heddle_device_list_t, Releaser<heddle_device_list_release>>;
 using SessionPtr = std::unique_ptr<heddle_session_t, Releaser<heddle_session_release>>;
 using ThreadPoolPtr = std::unique_ptr<heddle_thread_pool_t, Releaser<heddle_thread_pool_release>>;
 

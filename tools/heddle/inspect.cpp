@@ -10,6 +10,7 @@
 #include "tools/heddle/table.h"
 #include "tools/heddle/text.h"
 
+#include <algorithm>
 #include <cstdio>
 
 namespace heddle::cli {
@@ -36,15 +37,43 @@ std::string describeEntry(const heddle_program_t *program, const heddle_entry_in
   return out;
 }
 
+/// "12 SPIR-V modules, 20 shaders in 31 variants", then which variants aren't for every device.
+std::string describeShaders(const heddle_target_info_t &target) {
+  size_t variants = 0;
+  // By what they need, in the order of first use.
+  std::vector<std::pair<std::string, size_t>> needs;
+  for (size_t i = 0; i < target.shader_count; ++i)
+    for (size_t j = 0; j < target.shaders[i].variant_count; ++j) {
+      const heddle_shader_variant_info_t &variant = target.shaders[i].variants[j];
+      std::string need = join({variant.features, variant.features + variant.feature_count}, " ");
+      auto known = std::find_if(needs.begin(), needs.end(), [&](const auto &entry) { return entry.first == need; });
+      ++(known == needs.end() ? needs.emplace_back(need, 0) : *known).second;
+      ++variants;
+    }
+  std::string out = "    " + std::to_string(target.module_count) + " SPIR-V modules, " +
+                    std::to_string(target.shader_count) + " kernels in " + std::to_string(variants) + " variants\n";
+  for (const auto &[need, count] : needs)
+    out += "    " + std::to_string(count) + (count == 1 ? " needs " : " need ") +
+           (need.empty() ? "nothing beyond Vulkan 1.1" : need) + "\n";
+  return out;
+}
+
 std::string describeTargets(const heddle_program_info_t &info) {
   std::string out = "targets, best first\n";
   for (size_t i = 0; i < info.target_count; ++i) {
     const heddle_target_info_t &target = info.targets[i];
-    std::vector<std::string> features(target.features, target.features + target.feature_count);
-    out += "  " + std::string(target.name) + ", " + formatBytes(target.code_bytes) + " of code, " +
-           (*target.missing_feature ? std::string("not for this CPU: it lacks ") + target.missing_feature
-                                    : "runs on this CPU") +
-           "\n    needs " + join(features, " ") + "\n";
+    const bool isCpu = kindOf(target.name) == "cpu";
+    out += "  " + std::string(target.name) + ", " + formatBytes(target.code_bytes) + " of code";
+    if (*target.missing_feature)
+      out += std::string(isCpu ? ", not for this CPU: it lacks " : ", not for this machine: it lacks ") +
+             target.missing_feature;
+    else if (isCpu)
+      out += ", runs on this CPU";
+    out += "\n";
+    if (target.feature_count)
+      out += "    needs " + join({target.features, target.features + target.feature_count}, " ") + "\n";
+    if (target.shader_count)
+      out += describeShaders(target);
   }
   return out;
 }
@@ -59,10 +88,17 @@ std::string describeKernels(const heddle_program_info_t &info) {
   return "kernels\n" + table.aligned();
 }
 
+/// The beginning of a text that is for programs rather than readers.
+std::string shorten(const std::string &text) {
+  constexpr size_t kMost = 200, kShown = 60;
+  return text.size() <= kMost ? text
+                              : text.substr(0, kShown) + "... (" + std::to_string(text.size()) + " characters)";
+}
+
 std::string describeOptions(const heddle_program_info_t &info) {
   std::string out = info.option_count ? "\noptions it was compiled with\n" : "";
   for (size_t i = 0; i < info.option_count; ++i)
-    out += "  " + std::string(info.options[i].key) + " = " + info.options[i].value + "\n";
+    out += "  " + std::string(info.options[i].key) + " = " + shorten(info.options[i].value) + "\n";
   return out;
 }
 

@@ -55,6 +55,24 @@ static void writeEntries(JsonWriter &json, const heddle_program_t *program, cons
   json.endArray();
 }
 
+static void writeShaders(JsonWriter &json, const heddle_target_info_t &target) {
+  json.key("module_count").number(uint64_t(target.module_count)).key("shaders").beginArray();
+  for (size_t i = 0; i < target.shader_count; ++i) {
+    json.beginObject().key("variants").beginArray();
+    for (size_t j = 0; j < target.shaders[i].variant_count; ++j) {
+      const heddle_shader_variant_info_t &variant = target.shaders[i].variants[j];
+      json.beginObject();
+      writeStrings(json, "features", variant.features, variant.feature_count);
+      json.key("module").number(uint64_t(variant.module)).key("workgroup").beginArray();
+      for (uint32_t size : variant.workgroup)
+        json.number(uint64_t(size));
+      json.endArray().key("shared_bytes").number(uint64_t(variant.shared_bytes)).endObject();
+    }
+    json.endArray().endObject();
+  }
+  json.endArray();
+}
+
 static void writeTargets(JsonWriter &json, const heddle_program_info_t &info) {
   json.key("targets").beginArray();
   for (size_t i = 0; i < info.target_count; ++i) {
@@ -66,6 +84,8 @@ static void writeTargets(JsonWriter &json, const heddle_program_info_t &info) {
       json.string(target.missing_feature);
     else
       json.null();
+    if (target.shader_count)
+      writeShaders(json, target);
     json.endObject();
   }
   json.endArray();

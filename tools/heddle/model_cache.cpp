@@ -56,7 +56,7 @@ static std::string identityOf(const fs::path &path) {
   return identity + "\n";
 }
 
-static std::string keyOf(const fs::path &model, const CompilerLibrary &compiler) {
+static std::string keyOf(const fs::path &model, const std::string &target, const CompilerLibrary &compiler) {
   std::error_code ignored;
   fs::path path = fs::canonical(model, ignored);
   std::string key = identityOf(path);
@@ -71,7 +71,10 @@ static std::string keyOf(const fs::path &model, const CompilerLibrary &compiler)
     for (const std::string &name : externalFiles(readFile(path)))
       key += identityOf(path.parent_path() / name);
   }
-  key += std::string(heddle_version()) + " " + compiler.version() + " " + heddle_host_info()->cpu_name;
+  key += std::string(heddle_version()) + " " + compiler.version() + " ";
+  if (!target.empty())
+    return key + target;
+  key += heddle_host_info()->cpu_name;
   for (size_t i = 0; i < heddle_host_info()->feature_count; ++i)
     key += std::string(" ") + heddle_host_info()->features[i];
   return key;
@@ -90,14 +93,14 @@ static fs::path cacheFolder() {
   return folder;
 }
 
-std::string cachedArtifact(const std::string &model) {
+std::string cachedArtifact(const std::string &model, const std::string &target) {
   const CompilerLibrary &compiler = CompilerLibrary::load();
   if (!fs::exists(model))
     fail(Exit::File, "H0520", "cannot read '" + model + "': No such file or directory");
   fs::path path = fs::path(model).lexically_normal();
   std::string stem = (path.has_filename() ? path : path.parent_path()).stem().string();
   char hash[20];
-  std::snprintf(hash, sizeof hash, "%016llx", static_cast<unsigned long long>(hashOf(keyOf(path, compiler))));
+  std::snprintf(hash, sizeof hash, "%016llx", static_cast<unsigned long long>(hashOf(keyOf(path, target, compiler))));
   std::string artifact = (cacheFolder() / (stem + "-" + hash + ".heddle")).string();
   if (fs::exists(artifact)) {
     note("using " + artifact);
@@ -107,6 +110,7 @@ std::string cachedArtifact(const std::string &model) {
   heddle_compile_options_t options = {};
   options.model_path = model.c_str();
   options.output_path = artifact.c_str();
+  options.targets = target.empty() ? nullptr : target.c_str();
   compiler.compile(options);
   return artifact;
 }

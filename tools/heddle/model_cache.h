@@ -9,9 +9,9 @@
 
 namespace heddle::cli {
 
-/// Path of the artifact for |model| in $XDG_CACHE_HOME/heddle (~/.cache/heddle), compiled for this machine unless it
-/// is there already; says on standard error where it is. Throws what the compiler reports.
-std::string cachedArtifact(const std::string &model);
+/// Path of the artifact for |model| in $XDG_CACHE_HOME/heddle (~/.cache/heddle), compiled for |target| ("": this
+/// machine's CPU) unless it is there already; says on standard error where it is. Throws what the compiler reports.
+std::string cachedArtifact(const std::string &model, const std::string &target);
 
 /// Names of the files that |bytes|, an ONNX file, refers to for tensors' data, as they stand there. Names that aren't
 /// meant may be among them: the model's bytes are searched, not parsed.

@@ -12,7 +12,7 @@
 namespace heddle::cli {
 
 void ExecutionOptions::declare(OptionSet &options) {
-  options.text("--device", device, "DEVICE", "device to run on: cpu");
+  options.text("--device", device, "DEVICE", "cpu, vulkan, vulkan:1 or vulkan:NAME; default: cpu where it can");
   options.count("--threads", threads, "N", "threads; default: all that the process may use");
 }
 
@@ -44,6 +44,16 @@ LoadedProgram loadProgram(const std::string &path, const ExecutionOptions &execu
   options.thread_pool = pool;
   return load(path, options, heddle_thread_pool_thread_count(pool));
 }
+
+std::string selectedDevice(const LoadedProgram &loaded) {
+  const heddle_program_info_t &info = loaded.info();
+  for (size_t i = 0; i < info.target_count; ++i)
+    if (info.targets[i].selected)
+      return std::string(kindOf(info.targets[i].name));
+  return {};
+}
+
+std::string_view kindOf(std::string_view name) { return name.substr(0, name.find(':')); }
 
 LoadedProgram loadForInspection(const std::string &path) {
   heddle_program_options_t options = {};

@@ -38,6 +38,12 @@ struct LoadedProgram {
 /// Loads for execution. Throws for anything that is no artifact for this machine.
 LoadedProgram loadProgram(const std::string &path, const ExecutionOptions &options);
 
+/// The kind of device that the program runs on: "cpu".
+std::string selectedDevice(const LoadedProgram &loaded);
+
+/// The kind of device of a target or a device by its name: "cpu" of "cpu:x86-64-v3".
+std::string_view kindOf(std::string_view name);
+
 /// Loads to look into: any target's artifact will do.
 LoadedProgram loadForInspection(const std::string &path);
 

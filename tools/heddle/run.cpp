@@ -30,7 +30,9 @@ public:
 
   Exit run() override {
     require(artifact, "ARTIFACT");
-    LoadedProgram loaded = loadProgram(isModel(artifact) ? cachedArtifact(artifact) : artifact, execution);
+    // A model is compiled for the device that it is to run on.
+    std::string target = kindOf(execution.device) == "vulkan" ? "vulkan" : "";
+    LoadedProgram loaded = loadProgram(isModel(artifact) ? cachedArtifact(artifact, target) : artifact, execution);
     checkOutput(loaded.entry());
     RunInputs run = prepareInputs(loaded.entry(), inputs, shapes, shapes.empty() ? Missing::Refuse : Missing::Generate,
                                   defaultInputs(loaded));

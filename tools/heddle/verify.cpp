@@ -55,6 +55,7 @@ private:
     request.model_path = model.c_str();
     request.tolerance = tolerance;
     request.thread_count = execution.threads;
+    request.device = execution.device.c_str();
     RunInputs run;
     std::vector<heddle_compiler_tensor_t> tensors;
     if (!inputs.empty() || !shapes.empty()) {
