@@ -6,10 +6,10 @@
 #ifndef HEDDLE_COMPILER_TARGETS_CPU_ATTENTIONITEM_H
 #define HEDDLE_COMPILER_TARGETS_CPU_ATTENTIONITEM_H
 
+#include "compiler/targets/common/ProbabilityRegion.h"
 #include "compiler/targets/cpu/AttentionPadding.h"
 #include "compiler/targets/cpu/KernelEmitter.h"
 #include "compiler/targets/cpu/PanelPacker.h"
-#include "compiler/targets/cpu/ProbabilityRegion.h"
 #include "compiler/transforms/sparsity/TileTest.h"
 
 namespace heddle::cpu {

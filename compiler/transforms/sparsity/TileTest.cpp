@@ -19,8 +19,6 @@ namespace {
 
 /// Indices and sizes of tensors that fit an address space are smaller than 2^kIndexBits.
 constexpr unsigned kIndexBits = 40;
-/// Operands of a sum, and of a product, that can't wrap in 64 bits.
-constexpr unsigned kSumBits = 61, kProductBits = 30;
 
 /// All values an integer takes in the tile, read as signed, and what is known of them while compiling.
 struct Range {
@@ -32,7 +30,9 @@ struct Range {
 
 class TileTestBuilder {
 public:
-  TileTestBuilder(OpBuilder &builder, Location loc, const TileScope &scope) : b(builder), loc(loc), scope(scope) {}
+  TileTestBuilder(OpBuilder &builder, Location loc, const TileScope &scope)
+      : b(builder), loc(loc), scope(scope), sumBits(scope.wordBits - 3), productBits((scope.wordBits - 4) / 2),
+        indexBits(std::min(kIndexBits, scope.wordBits - 1)) {}
 
   TileTruth getTruth(Value value);
 
@@ -94,6 +94,8 @@ private:
   OpBuilder &b;
   Location loc;
   const TileScope &scope;
+  /// Operands of a sum, and of a product, that can't wrap; indices.
+  const unsigned sumBits, productBits, indexBits;
   llvm::DenseMap<Value, std::optional<Range>> ranges;
   llvm::DenseMap<Value, TileTruth> truths;
 };
@@ -146,22 +148,22 @@ std::optional<Range> TileTestBuilder::buildExternal(Value value) {
   // 1. An argument of the kernel is a size, one of the region a capture.
   if (isa<kernel::FuncOp>(argument.getOwner()->getParentOp())) {
     Value size = scope.getSize(value);
-    return size ? std::optional<Range>(Range{size, size, kIndexBits, true, nullptr}) : std::nullopt;
+    return size ? std::optional<Range>(Range{size, size, indexBits, true, nullptr}) : std::nullopt;
   }
   Value captured = scope.getArgument(argument.getArgNumber());
   if (!captured)
     return std::nullopt;
   Type type = captured.getType();
   if (type.isIndex())
-    return Range{captured, captured, kIndexBits, true, nullptr};
+    return Range{captured, captured, indexBits, true, nullptr};
   Value number = b.createOrFold<arith::IndexCastOp>(loc, b.getIndexType(), captured);
-  return Range{number, number, type.getIntOrFloatBitWidth() - 1, false, nullptr};
+  return Range{number, number, std::min(type.getIntOrFloatBitWidth(), scope.wordBits) - 1, false, nullptr};
 }
 
 std::optional<Range> TileTestBuilder::buildSum(const Range &left, const Range &right, bool isDifference, Type type) {
   Range x = left, y = right;
-  requireBits(x, kSumBits);
-  requireBits(y, kSumBits);
+  requireBits(x, sumBits);
+  requireBits(y, sumBits);
   Range sum;
   sum.low = isDifference ? make<arith::SubIOp>(x.low, y.high) : make<arith::AddIOp>(x.low, y.low);
   sum.high = isDifference ? make<arith::SubIOp>(x.high, y.low) : make<arith::AddIOp>(x.high, y.high);
@@ -175,8 +177,8 @@ std::optional<Range> TileTestBuilder::buildSum(const Range &left, const Range &r
 
 std::optional<Range> TileTestBuilder::buildProduct(const Range &left, const Range &right, Type type) {
   Range x = left, y = right, product;
-  requireBits(x, kProductBits);
-  requireBits(y, kProductBits);
+  requireBits(x, productBits);
+  requireBits(y, productBits);
   Value corners[] = {make<arith::MulIOp>(x.low, y.low), make<arith::MulIOp>(x.low, y.high),
                      make<arith::MulIOp>(x.high, y.low), make<arith::MulIOp>(x.high, y.high)};
   product.low = product.high = corners[0];
@@ -248,7 +250,7 @@ std::optional<Range> TileTestBuilder::buildExtremum(Operation *op, const Range &
 
 Range TileTestBuilder::buildMagnitude(const Range &value) {
   Range x = value;
-  requireBits(x, kSumBits);
+  requireBits(x, sumBits);
   Value negatedLow = make<arith::SubIOp>(number(0), x.low), negatedHigh = make<arith::SubIOp>(number(0), x.high);
   Value low = make<arith::MaxSIOp>(number(0), make<arith::MaxSIOp>(x.low, negatedHigh));
   return Range{low, make<arith::MaxSIOp>(x.high, negatedLow), x.bits, true, x.trusted};
@@ -265,7 +267,7 @@ Range TileTestBuilder::buildHull(const Range &x, const Range &y) {
 std::optional<Range> TileTestBuilder::buildOpRange(Operation *op) {
   if (auto index = dyn_cast<kernel::IndexOp>(op)) {
     const LoopRange &loop = scope.loops[index.getLoop()];
-    return Range{loop.low, loop.high, kIndexBits, true, nullptr};
+    return Range{loop.low, loop.high, indexBits, true, nullptr};
   }
   bool isSelect = isa<arith::SelectOp>(op);
   if (!isSelect && !isa<arith::ArithDialect, math::MathDialect>(op->getDialect()))

@@ -36,6 +36,8 @@ struct TileScope {
   std::function<mlir::Value(mlir::Value size)> getSize;
   /// The truth of conditions that the caller knows by other means, from looking at the data say; may be empty.
   std::function<std::optional<TileTruth>(mlir::Value condition)> getTruth;
+  /// Bits of the integers that the test's values of type index become; captured numbers are no wider.
+  unsigned wordBits = 64;
 };
 
 /// Emits the test of |region|'s yielded i1 at |builder|'s insertion point.

@@ -2,7 +2,7 @@
 //
 // The region is copied, given the probability as a constant, and folded: what is left constant holds for every key.
 
-#include "compiler/targets/cpu/ProbabilityRegion.h"
+#include "compiler/targets/common/ProbabilityRegion.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
@@ -10,7 +10,7 @@
 
 using namespace mlir;
 
-namespace heddle::cpu {
+namespace heddle {
 
 static std::optional<APFloat> evaluateAt(kernel::AttentionOp op, const APFloat &probability) {
   OwningOpRef<Operation *> copy = op->clone();
@@ -35,4 +35,4 @@ ProbabilityRegion ProbabilityRegion::analyze(kernel::AttentionOp op) {
   return {evaluateAt(op, APFloat::getZero(single)), evaluateAt(op, APFloat::getQNaN(single))};
 }
 
-} // namespace heddle::cpu
+} // namespace heddle

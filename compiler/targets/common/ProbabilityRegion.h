@@ -3,13 +3,13 @@
 // What an attention's probability region gives for probabilities that no score decides: 0, which a hidden key has, and
 // NaN, which all keys of a row have that has none or a score of NaN.
 
-#ifndef HEDDLE_COMPILER_TARGETS_CPU_PROBABILITYREGION_H
-#define HEDDLE_COMPILER_TARGETS_CPU_PROBABILITYREGION_H
+#ifndef HEDDLE_COMPILER_TARGETS_COMMON_PROBABILITYREGION_H
+#define HEDDLE_COMPILER_TARGETS_COMMON_PROBABILITYREGION_H
 
 #include "dialects/kernel/KernelOps.h"
 #include "llvm/ADT/APFloat.h"
 
-namespace heddle::cpu {
+namespace heddle {
 
 struct ProbabilityRegion {
   /// Looks at the region of |op|, which has one.
@@ -25,6 +25,6 @@ struct ProbabilityRegion {
   std::optional<llvm::APFloat> ofZero, ofNaN;
 };
 
-} // namespace heddle::cpu
+} // namespace heddle
 
-#endif // HEDDLE_COMPILER_TARGETS_CPU_PROBABILITYREGION_H
+#endif // HEDDLE_COMPILER_TARGETS_COMMON_PROBABILITYREGION_H

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Rows, shared memory, and how operands are read and written four neighbours at a time.
+
+#include "compiler/targets/vulkan/AttentionShader.h"
+
+#include "compiler/transforms/sparsity/TileTest.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace heddle::vulkan {
+
+int64_t getAttentionBlock(kernel::AttentionOp op) {
+  // Part of the artifact's numerics: states merge at its multiples, so parts are blocks, as are those whose weights have
+  // codes. What all targets agree on.
+  constexpr int64_t kBlock = 256;
+  return static_cast<int64_t>(op.getPvInt8Block().value_or(op.getPartSize().value_or(kBlock)));
+}
+
+/// Vectors of four scores from one row to the next; one more than there are, lest all rows share their banks.
+static int64_t getScoreStride(int64_t block, int64_t width) { return llvm::alignTo(block, width) / 4 + 1; }
+
+int64_t getAttentionSharedBytes(kernel::AttentionOp op, int64_t rows, int64_t width) {
+  // Maximum, sum and two factors of each row, its query's scale and the scale's inverse; the word that all write to.
+  int64_t numbers = op.getQkInt8() ? 6 : 4;
+  return rows * getScoreStride(getAttentionBlock(op), width) * 16 + rows * numbers * 4 + 4;
+}
+
+AttentionShader::AttentionShader(ShaderEmitter &emitter)
+    : emitter(emitter), plan(emitter.plan), op(cast<kernel::AttentionOp>(plan.root)), block(getAttentionBlock(op)),
+      hasMask(!sparsity::isAlwaysTrue(op.getMask())), loops(Loops::NumLoops), captures(op.getCaptures().size()),
+      uniformCaptures(op.getCaptures().size()) {
+  if (!op.getProbability().empty())
+    probability = ProbabilityRegion::analyze(op);
+}
+
+//===----------------------------------------------------------------------===//
+// Rows
+//===----------------------------------------------------------------------===//
+
+void AttentionShader::declareShared() {
+  emitter.require("GL_EXT_control_flow_attributes");
+  emitter.specialize("ROWS", 16);   // of the tile
+  emitter.specialize("LANES", 8);   // invocations
+  emitter.specialize("GROUPS", 2);  // of four keys each, of an invocation
+  emitter.specialize("COLUMNS", 2); // of four value columns each, of an invocation
+  emitter.declare("const int BLOCK = " + llvm::Twine(block) + ";");
+  emitter.declare("const int WIDTH = LANES * 4 * GROUPS;");
+  emitter.declare("const int STRIDE = (BLOCK + WIDTH - 1) / WIDTH * WIDTH / 4 + 1;");
+  emitter.declare("shared vec4 scores[ROWS * STRIDE];");
+  emitter.declare("shared float maxima[ROWS], sums[ROWS], kept_factors[ROWS], added_factors[ROWS];");
+  if (op.getQkInt8())
+    emitter.declare("shared float query_scales[ROWS], query_inverses[ROWS];");
+  emitter.declare("shared int marks;");
+}
+
+void AttentionShader::emitIndices() {
+  emitter.line("int lane = " + ShaderEmitter::invocation(kX) + ";");
+  emitter.line("int first = " + ShaderEmitter::workgroup(kX) + " * ROWS;");
+  emitter.line("int total = " + emitter.evaluate(plan.extents[kX], {}) + ";");
+  emitter.line("int count = min(ROWS, total - first);");
+  loops[Loops::QueryHead] = "0";
+  if (op.getGivesParts()) {
+    std::string y = emitter.let("int", ShaderEmitter::workgroup(kY), "y"), heads = emitter.bound(Loops::KeyHead);
+    part = emitter.let("int", y + " / " + heads, "part");
+    loops[Loops::KeyHead] = emitter.let("int", y + " - " + part + " * " + heads, "head");
+  } else {
+    emitter.splitAxis(kY, emitter.let("int", ShaderEmitter::workgroup(kY), "y"), loops);
+  }
+  emitter.splitAxis(kZ, emitter.let("int", ShaderEmitter::workgroup(kZ), "z"), loops);
+
+  std::string bound = emitter.bound(Loops::Key);
+  if (std::optional<unsigned> lengths = op.getKvLenInput())
+    emitter.line("int length = clamp(" + emitter.loadInput(*lengths, loops) + ", 0, " + bound + ");");
+  else
+    emitter.line("int length = " + bound + ";");
+  if (std::optional<unsigned> input = op.getScaleInput())
+    scale = emitter.let("float", emitter.loadInput(*input, loops), "scale");
+  else if (op.getScale()->convertToFloat() != 1.0f)
+    scale = ShaderEmitter::literal(op.getScale()->convertToFloat());
+}
+
+void AttentionShader::selectRow(const std::string &i) {
+  std::string row = emitter.let("int", "min(first + " + i + ", total - 1)", "row");
+  emitter.splitAxis(kX, row, loops);
+}
+
+void AttentionShader::openUnrolled(const std::string &variable, const std::string &count) {
+  emitter.open("[[unroll]] for (int " + variable + " = 0; " + variable + " < " + count + "; ++" + variable + ")");
+}
+
+void AttentionShader::openRowPerInvocation() { emitter.open("for (int i = lane; i < ROWS; i += LANES)"); }
+
+//===----------------------------------------------------------------------===//
+// Operands
+//===----------------------------------------------------------------------===//
+
+bool AttentionShader::isVector(const Access &access, unsigned loop) {
+  constexpr int64_t kFour = 4;
+  std::optional<int64_t> extent = plan.nest.bounds[loop].getConstant();
+  if (!extent || *extent % kFour != 0 || access.strides[loop] != Polynomial(1) || access.isIrregularIn(loop) ||
+      !access.offset.isMultipleOf(kFour))
+    return false;
+  for (unsigned other = 0; other < plan.nest.getNumLoops(); ++other)
+    if (other != loop && !access.strides[other].isMultipleOf(kFour))
+      return false;
+  return llvm::all_of(access.irregular, [&](const Access::Irregular &part) { return part.stride.isMultipleOf(kFour); });
+}
+
+std::string AttentionShader::base(const Access &access, unsigned loop) {
+  SmallVector<std::string> there = loops;
+  there[loop] = "";
+  return emitter.address(access, there);
+}
+
+std::string AttentionShader::loadFour(unsigned operand, const Access &access, unsigned loop, const std::string &base,
+                                      const std::string &at) {
+  if (isVector(access, loop))
+    return emitter.view(operand, "vec4", "((" + base + " + " + at + ") >> 2)");
+  SmallVector<std::string> there = loops;
+  std::string numbers;
+  for (int i = 0; i < 4; ++i) {
+    // The last one stands for those behind it.
+    std::string place = emitter.let("int", at + " + " + std::to_string(i), "at");
+    there[loop] = emitter.let("int", "min(" + place + ", " + endOf(loop) + " - 1)", "at");
+    std::string number = emitter.let("float", emitter.load(operand, emitter.address(access, there)));
+    numbers += (i ? ", " : "") + place + " < " + endOf(loop) + " ? " + number + " : 0.0";
+  }
+  return "vec4(" + numbers + ")";
+}
+
+void AttentionShader::storeFour(const std::string &base, const std::string &at, const std::string &value) {
+  const Access &access = plan.getResult(0);
+  unsigned operand = plan.getResultBinding(0);
+  if (isVector(access, Loops::ValueSize)) {
+    emitter.line(emitter.view(operand, "vec4", "((" + base + " + " + at + ") >> 2)") + " = " + value + ";");
+    return;
+  }
+  SmallVector<std::string> there = loops;
+  for (int i = 0; i < 4; ++i) {
+    there[Loops::ValueSize] = emitter.let("int", at + " + " + std::to_string(i), "at");
+    emitter.open("if (" + there[Loops::ValueSize] + " < " + endOf(Loops::ValueSize) + ")");
+    emitter.store(operand, emitter.address(access, there), value + "[" + llvm::Twine(i) + "]");
+    emitter.close();
+  }
+}
+
+} // namespace heddle::vulkan

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What becomes of a block's scores: maxima, weights and sums of each row, by an invocation of its own, and products of
+// weights with values, whose columns the invocations share out. A block's weights are relative to its own maximum and
+// its sums start at 0; only then do they join the row's state, so that what a block contributes doesn't depend on the
+// blocks before it.
+
+#include "compiler/targets/vulkan/AttentionShader.h"
+
+#include <limits>
+
+using namespace mlir;
+
+namespace heddle::vulkan {
+
+static const std::string kLowest = ShaderEmitter::literal(std::numeric_limits<float>::lowest());
+
+/// exp(|difference|) for what isn't above 0, as compiler/targets/cpu/AttentionState.h has it: exp(0) is exactly 1,
+/// -infinity and what is too small for a normal number give 0, NaN stays.
+void AttentionShader::declareWeights() {
+  static constexpr double kCoefficients[] = {1.326472731e-3, 9.671512991e-3, 5.550733581e-2,
+                                             2.402224243e-1, 6.931470037e-1, 1.0};
+  emitter.declare("const float LOG2E = " + ShaderEmitter::literal(1.44269504088896340736f) + ";");
+  for (auto [type, ints, select] : {std::tuple("float", "int", "x < -126.0 ? 0.0 : power"),
+                                    {"vec4", "ivec4", "mix(power, vec4(0.0), lessThan(x, vec4(-126.0)))"}}) {
+    std::string sum = ShaderEmitter::literal(static_cast<float>(kCoefficients[0]));
+    sum = std::string(type) + "(" + sum + ")";
+    for (double coefficient : ArrayRef(kCoefficients).drop_front())
+      sum = "fma(" + sum + ", f, " + type + "(" + ShaderEmitter::literal(static_cast<float>(coefficient)) + "))";
+    std::string bits = std::string(ints) == "int" ? "intBitsToFloat((int(n) + 127) << 23)"
+                                                  : "intBitsToFloat((ivec4(n) + 127) << 23)";
+    emitter.declare(llvm::Twine(type) + " weight(" + type + " difference) {\n  precise " + type +
+                    " x = difference * LOG2E, n = roundEven(x), f = x - n;\n  precise " + type + " power = " + sum +
+                    " * " + bits + ";\n  return " + select + ";\n}");
+  }
+}
+
+/// Runs |body| for the groups of the block that have scores; `chunk` is where one begins.
+static void forSeenGroups(ShaderEmitter &emitter, llvm::function_ref<void()> body) {
+  emitter.open("for (int chunk = 0; chunk < span; chunk += WIDTH)");
+  emitter.line("if (((seen >> (chunk / WIDTH)) & 1) == 0)");
+  emitter.line("  continue;");
+  body();
+  emitter.close();
+}
+
+//===----------------------------------------------------------------------===//
+// Weights
+//===----------------------------------------------------------------------===//
+
+void AttentionShader::emitSoftmax() {
+  declareWeights();
+  openRowPerInvocation();
+  emitter.line("if (!(" + hasBit("taking", "i") + "))");
+  emitter.line("  continue;");
+  emitter.line("int start = i * STRIDE;");
+  auto emitFor = [&](ArrayRef<AttentionPass::Work> works, llvm::function_ref<void()> body) {
+    auto isOne = [&](const AttentionPass &pass) { return llvm::is_contained(works, pass.work); };
+    if (!anyPass(isOne))
+      return;
+    emitter.open("if (" + inPasses(isOne) + ")");
+    body();
+    emitter.close();
+  };
+  emitFor({AttentionPass::Whole, AttentionPass::Sums}, [&] {
+    emitRowMaximum();
+    emitRowWeights();
+  });
+  emitFor({AttentionPass::Weights}, [&] { emitFinalWeights(); });
+  emitFor({AttentionPass::Writes}, [&] { writeProbabilities(); });
+  emitter.close();
+}
+
+void AttentionShader::emitRowMaximum() {
+  // A NaN need not survive: the weights of its row are NaN anyway.
+  emitter.line("vec4 greatest = vec4(" + llvm::Twine(kLowest) + ");");
+  forSeenGroups(emitter, [&] {
+    emitter.open("for (int k = chunk / 4; k < (chunk + WIDTH) / 4; ++k)");
+    emitter.line("vec4 x = scores[start + k];");
+    emitter.line("greatest = mix(x, greatest, greaterThan(greatest, x));");
+    emitter.close();
+  });
+  emitter.line("float maximum = greatest.x > greatest.y ? greatest.x : greatest.y;");
+  emitter.line("maximum = maximum > greatest.z ? maximum : greatest.z;");
+  emitter.line("maximum = maximum > greatest.w ? maximum : greatest.w;");
+}
+
+/// The factors that the new maximum of row i puts on what is there and on what is added.
+void AttentionShader::updateFactors() {
+  emitter.line("precise float before = maxima[i];");
+  emitter.line("precise float merged = before > maximum ? before : maximum;");
+  emitter.line("precise float kept_factor = weight(before - merged), added_factor = weight(maximum - merged);");
+  emitter.line("maxima[i] = merged;");
+  emitter.line("kept_factors[i] = kept_factor;");
+  emitter.line("added_factors[i] = added_factor;");
+  emitter.line("precise float added_sum = sum * added_factor;");
+  emitter.line("sums[i] = fma(sums[i], kept_factor, added_sum);");
+}
+
+void AttentionShader::emitRowWeights() {
+  // Keys have their place in one of eight sums of four lanes.
+  emitter.line("precise vec4 parts[8];");
+  openUnrolled("p", "8");
+  emitter.line("parts[p] = vec4(0.0);");
+  emitter.close();
+  forSeenGroups(emitter, [&] {
+    emitter.open("for (int k = chunk / 4; k < (chunk + WIDTH) / 4; k += 8)");
+    openUnrolled("p", "8");
+    emitter.line("precise vec4 difference = scores[start + k + p] - vec4(maximum);");
+    if (op.getPvInt8Block()) {
+      // Adding 1.5 * 2^23 rounds to units.
+      emitter.line("precise vec4 shifted = fma(weight(difference), vec4(127.0), vec4(12582912.0));");
+      emitter.line("precise vec4 weights = shifted - vec4(12582912.0);");
+    } else {
+      emitter.line("vec4 weights = weight(difference);");
+    }
+    emitter.line("scores[start + k + p] = weights;");
+    emitter.line("parts[p] = parts[p] + weights;");
+    emitter.close();
+    emitter.close();
+  });
+  for (const char *half : {"4", "2", "1"}) {
+    openUnrolled("p", half);
+    emitter.line("parts[p] = parts[p] + parts[p + " + llvm::Twine(half) + "];");
+    emitter.close();
+  }
+  emitter.line("precise float left = parts[0].x + parts[0].y, right = parts[0].z + parts[0].w;");
+  emitter.line("precise float sum = left + right;");
+  updateFactors();
+}
+
+void AttentionShader::emitFinalWeights() {
+  selectRow("i");
+  emitter.line("float maximum = maxima[i], sum = sums[i];");
+  forSeenGroups(emitter, [&] {
+    emitter.open("for (int place = chunk; place < min(chunk + WIDTH, (span + 3) / 4 * 4); ++place)");
+    loops[Loops::Key] = emitter.let("int", "begin + min(place, span - 1)", "key");
+    std::string difference = emitter.let("float", "scores[start + place / 4][place & 3] - maximum");
+    std::string probability = emitter.let("float", "weight(" + difference + ") / sum");
+    for (bool ofKey : {true, false})
+      loadCaptures({&op.getProbability()}, ofKey);
+    std::string weight = printRegion(op.getProbability(), probability);
+    emitter.line("scores[start + place / 4][place & 3] = place < span ? " + weight + " : 0.0;");
+    emitter.close();
+  });
+  loops[Loops::Key] = "";
+  captures.assign(captures.size(), "");
+  // Final weights join those of other blocks as they are.
+  emitter.line("kept_factors[i] = added_factors[i] = 1.0;");
+}
+
+void AttentionShader::writeProbabilities() {
+  unsigned result = 1 + op.getHasLse();
+  float filling = op.getFullyMasked() == "nan" ? std::numeric_limits<float>::quiet_NaN() : 0.0f;
+  emitter.open("if (i < count)");
+  selectRow("i");
+  emitter.line("float maximum = maxima[i], sum = sums[i];");
+  emitter.line("bool is_empty = " + hasBit("no_keys", "i") + ";");
+  emitter.line("int end = min(BLOCK, " + emitter.bound(Loops::Key) + " - begin);");
+  emitter.open("for (int place = 0; place < end; ++place)");
+  emitter.line("precise float probability = is_empty ? " + ShaderEmitter::literal(filling) + " : 0.0;");
+  // Scores behind the last key were never computed.
+  emitter.open("if (place < span && !is_empty)");
+  emitter.line("precise float difference = scores[start + place / 4][place & 3] - maximum;");
+  emitter.line("probability = weight(difference) / sum;");
+  emitter.close();
+  loops[Loops::Key] = emitter.let("int", "begin + place", "key");
+  emitter.storeResult(result, loops, "probability");
+  loops[Loops::Key] = "";
+  emitter.close();
+  emitter.close();
+}
+
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+/// The column of the invocation's group g, and where values are read for it: columns behind the last one read that one.
+static void emitColumn(ShaderEmitter &emitter, const std::string &end) {
+  emitter.line("int column = columns + (g * LANES + lane) * 4;");
+  emitter.line("int at = min(column, (" + end + " - 1) / 4 * 4);");
+}
+
+void AttentionShader::emitProducts() {
+  emitter.open("for (int columns = 0; columns < " + endOf(Loops::ValueSize) + "; columns += LANES * 4 * COLUMNS)");
+  emitter.line("precise vec4 sum[ROWS][COLUMNS];");
+  openRows();
+  openUnrolled("g", "COLUMNS");
+  emitter.line("sum[i][g] = vec4(0.0);");
+  emitter.close();
+  emitter.close();
+  if (op.getPvInt8Block()) {
+    emitter.declare("vec4 value_codes(vec4 x, vec4 inverses) {\n"
+                    "  precise vec4 steps = clamp(x * inverses, vec4(-127.0), vec4(127.0));\n"
+                    "  bvec4 finite = lessThan(floatBitsToUint(x) & 0x7fffffffu, uvec4(0x7f800000u));\n"
+                    "  return mix(vec4(uintBitsToFloat(0x7fc00000u)), roundEven(steps), finite);\n}");
+    declareDivision();
+    emitter.line("precise vec4 value_scales[COLUMNS], value_inverses[COLUMNS];");
+    openUnrolled("g", "COLUMNS");
+    emitColumn(emitter, endOf(Loops::ValueSize));
+    unsigned input = *op.getValueScaleInput();
+    std::string start = emitter.let("int", base(plan.getInput(input), Loops::ValueSize), "start");
+    emitter.line("value_scales[g] = " + loadFourOfInput(input, Loops::ValueSize, start, "at") + ";");
+    openUnrolled("t", "4");
+    emitter.line("value_inverses[g][t] = value_scales[g][t] != 0.0 ? divide(1.0, value_scales[g][t]) : 0.0;");
+    emitter.close();
+    emitter.close();
+  }
+  emitter.open("if (" + inPasses([](const AttentionPass &pass) { return pass.isExact; }) + ")");
+  emitColumns(/*isExact=*/true);
+  emitter.close();
+  emitter.open("else");
+  emitColumns(/*isExact=*/false);
+  emitter.close();
+  joinColumns();
+  emitter.close();
+}
+
+void AttentionShader::emitColumns(bool isExact) {
+  forSeenGroups(emitter, [&] {
+    // One key after the other. Those behind the last one weigh 0 and read its values.
+    emitter.open("for (int k = chunk / 4; k < min(chunk + WIDTH, span + 3) / 4; ++k)");
+    emitter.line("precise vec4 v[4][COLUMNS];");
+    openUnrolled("t", "4");
+    loops[Loops::Key] = emitter.let("int", "begin + min(4 * k + t, span - 1)", "key");
+    std::string start = emitter.let("int", base(plan.getInput(2), Loops::ValueSize), "start");
+    openUnrolled("g", "COLUMNS");
+    emitColumn(emitter, endOf(Loops::ValueSize));
+    std::string values = loadFourOfInput(2, Loops::ValueSize, start, "at");
+    emitter.line("v[t][g] = " + (op.getPvInt8Block() ? "value_codes(" + values + ", value_inverses[g])" : values) +
+                 ";");
+    emitter.close();
+    emitter.close();
+    loops[Loops::Key] = "";
+    openRows();
+    emitter.line("vec4 w = scores[i * STRIDE + k];");
+    openUnrolled("g", "COLUMNS");
+    for (int t = 0; t < 4; ++t) {
+      std::string lane = "w[" + std::to_string(t) + "]";
+      emitter.line((isExact ? "if (" + lane + " != 0.0) " : "") + "sum[i][g] = fma(vec4(" + lane + "), v[" +
+                   std::to_string(t) + "][g], sum[i][g]);");
+    }
+    emitter.close();
+    emitter.close();
+    emitter.close();
+  });
+}
+
+void AttentionShader::joinColumns() {
+  openRows();
+  emitter.open("if (i < count && " + hasBit("taking", "i") + ")");
+  selectRow("i");
+  std::string start = emitter.let("int", base(plan.getResult(0), Loops::ValueSize), "start");
+  emitter.line("float kept_factor = kept_factors[i], added_factor = added_factors[i];");
+  openUnrolled("g", "COLUMNS");
+  emitter.line("int column = columns + (g * LANES + lane) * 4;");
+  emitter.open("if (column < " + endOf(Loops::ValueSize) + ")");
+  emitter.line(std::string("precise vec4 added = sum[i][g]") +
+               (op.getPvInt8Block() ? " * value_scales[g];" : ";"));
+  joinState(start);
+  emitter.close();
+  emitter.close();
+  emitter.close();
+  emitter.close();
+}
+
+void AttentionShader::joinState(const std::string &start) {
+  emitter.line("precise vec4 before = vec4(0.0);");
+  emitter.open("if (!is_first)");
+  emitter.line("before = " + loadFour(plan.getResultBinding(0), plan.getResult(0), Loops::ValueSize, start, "column") +
+               ";");
+  emitter.close();
+  if (anyPass([](const AttentionPass &pass) { return pass.isExact; })) {
+    emitter.open("if (" + inPasses([](const AttentionPass &pass) { return pass.isExact; }) + ")");
+    emitter.line("before = kept_factor != 0.0 ? before : vec4(0.0);");
+    emitter.line("added = added_factor != 0.0 ? added : vec4(0.0);");
+    emitter.close();
+  }
+  emitter.line("precise vec4 scaled = added * added_factor;");
+  emitter.line("precise vec4 joined = fma(before, vec4(kept_factor), scaled);");
+  emitter.line("if (any(isnan(joined)))");
+  emitter.line("  nan_rows |= 1 << i;");
+  storeFour(start, "column", "joined");
+}
+
+} // namespace heddle::vulkan
