@@ -472,3 +472,27 @@ kernel.func @codes_of_bytes(%q: tensor<2x8xi8>, %k: tensor<5x8xi8>, %v: tensor<5
   } : tensor<2x4xf32>
   kernel.return %o : tensor<2x4xf32>
 }
+
+// -----
+
+// expected-error @+1 {{expects kernel.constant without a value and on a tensor, got 3 : i64 on argument 0}}
+kernel.func @constant_with_a_value(%x: tensor<4xf32> {kernel.constant = 3 : i64}) -> tensor<4xf32> {
+  %y = kernel.map sizes() bounds(affine_map<() -> (4)>) ins(%x : tensor<4xf32>)
+      attributes {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>]} {
+  ^bb0(%e: f32):
+    kernel.yield %e : f32
+  } : tensor<4xf32>
+  kernel.return %y : tensor<4xf32>
+}
+
+// -----
+
+// expected-error @+1 {{expects kernel.constant without a value and on a tensor, got unit on argument 1}}
+kernel.func @constant_size(%x: tensor<4xf32>, %n: index {kernel.constant}) -> tensor<4xf32> {
+  %y = kernel.map sizes(%n) bounds(affine_map<()[s0] -> (4)>) ins(%x : tensor<4xf32>)
+      attributes {indexing_maps = [affine_map<(d0)[s0] -> (d0)>, affine_map<(d0)[s0] -> (d0)>]} {
+  ^bb0(%e: f32):
+    kernel.yield %e : f32
+  } : tensor<4xf32>
+  kernel.return %y : tensor<4xf32>
+}

@@ -50,3 +50,62 @@ rt.func @main attributes {inputs = [{name = "x", type = f32, dims = [1]}], outpu
   rt.dispatch @k ins(%x) outs(%y) sizes(%n) grids(%n) scratch(%n)
       {nodes = [], results_info = [{name = "", type = f32, permutation = array<i64: 0>}]}
 }
+
+// -----
+
+rt.func @main attributes {inputs = [{name = "x", type = f32, dims = [1]}], outputs = []} {
+  %n = rt.shape_func {
+    %0 = rt.shape_constant 1
+    rt.yield %0 : index
+  } : index
+  %x = rt.input 0
+  %y = rt.buffer %n
+  // expected-error @+1 {{expects axes_counts for each of 2 targets, got 1}}
+  rt.dispatch @k ins(%x) outs(%y) sizes(%n) grids(%n, %n) grains(%n, %n) scratch(%n, %n)
+      {axes_counts = array<i64: 0>, nodes = [], results_info = [{name = "", type = f32, permutation = array<i64: 0>}]}
+}
+
+// -----
+
+rt.func @main attributes {inputs = [{name = "x", type = f32, dims = [1]}], outputs = []} {
+  %n = rt.shape_func {
+    %0 = rt.shape_constant 1
+    rt.yield %0 : index
+  } : index
+  %x = rt.input 0
+  %y = rt.buffer %n
+  // expected-error @+1 {{expects axes_counts of 0 or 9, got 6}}
+  rt.dispatch @k ins(%x) outs(%y) sizes(%n) grids(%n, %n) grains(%n, %n) scratch(%n, %n)
+      axes(%n, %n, %n, %n, %n, %n)
+      {axes_counts = array<i64: 0, 6>, nodes = [], results_info = [{name = "", type = f32, permutation = array<i64: 0>}]}
+}
+
+// -----
+
+rt.func @main attributes {inputs = [{name = "x", type = f32, dims = [1]}], outputs = []} {
+  %n = rt.shape_func {
+    %0 = rt.shape_constant 1
+    rt.yield %0 : index
+  } : index
+  %x = rt.input 0
+  %y = rt.buffer %n
+  // expected-error @+1 {{expects 9 axes as axes_counts say, got 3}}
+  rt.dispatch @k ins(%x) outs(%y) sizes(%n) grids(%n, %n) grains(%n, %n) scratch(%n, %n)
+      axes(%n, %n, %n)
+      {axes_counts = array<i64: 0, 9>, nodes = [], results_info = [{name = "", type = f32, permutation = array<i64: 0>}]}
+}
+
+// -----
+
+rt.func @main attributes {inputs = [{name = "x", type = f32, dims = [1]}], outputs = []} {
+  %n = rt.shape_func {
+    %0 = rt.shape_constant 1
+    rt.yield %0 : index
+  } : index
+  %x = rt.input 0
+  %y = rt.buffer %n
+  // expected-error @+1 {{expects 0 axes as axes_counts say, got 3}}
+  rt.dispatch @k ins(%x) outs(%y) sizes(%n) grids(%n, %n) grains(%n, %n) scratch(%n, %n)
+      axes(%n, %n, %n)
+      {nodes = [], results_info = [{name = "", type = f32, permutation = array<i64: 0>}]}
+}

@@ -61,6 +61,13 @@ module attributes {rt.targets = ["cpu:x86-64-v3"]} {
         grids(%rows) grains(%one) scratch(%one)
         {nodes = ["/Mul"], error_sites = [["/Gather", "Gather", "token id"]],
          results_info = [{name = "/Mul_output_0", type = f32, permutation = array<i64: 0, 1>}]}
+    // CHECK-NEXT: rt.dispatch @scale ins(%[[X]], %[[W]]) outs(%[[Y]]) sizes(%[[S]]#0) grids(%[[S]]#0, %[[S]]#1)
+    // CHECK-SAME: axes(%[[S]]#0, %[[S]]#2, %[[S]]#2, %[[S]]#1, %[[S]]#2, %[[S]]#2, %[[S]]#2, %[[S]]#2, %[[S]]#2,
+    // CHECK-SAME: {axes_counts = array<i64: 0, 12>
+    rt.dispatch @scale ins(%x, %w) outs(%y) sizes(%rows) grids(%rows, %bytes) grains(%one, %one) scratch(%one, %one)
+        axes(%rows, %one, %one, %bytes, %one, %one, %one, %one, %one, %bytes, %one, %one)
+        {axes_counts = array<i64: 0, 12>, nodes = [],
+         results_info = [{name = "", type = f32, permutation = array<i64: 0, 1>}]}
     // CHECK-NEXT: rt.copy %[[A]] to %[[Y]] bytes(%[[S]]#1)
     rt.copy %a to %y bytes(%bytes)
     // CHECK-NEXT: rt.store_slots %{{.*}} slots(%[[S]]#0, %[[S]]#4) : i64
