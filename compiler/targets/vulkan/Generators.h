@@ -26,6 +26,8 @@ mlir::LogicalResult planContract(ShaderPlan &plan);
 mlir::LogicalResult emitContract(ShaderEmitter &emitter, llvm::StringRef form);
 mlir::LogicalResult planAttention(ShaderPlan &plan);
 mlir::LogicalResult emitAttention(ShaderEmitter &emitter, llvm::StringRef form);
+mlir::LogicalResult planRowwise(ShaderPlan &plan);
+mlir::LogicalResult emitRowwise(ShaderEmitter &emitter, llvm::StringRef form);
 
 } // namespace heddle::vulkan
 

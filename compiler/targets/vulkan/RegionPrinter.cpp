@@ -13,16 +13,37 @@ namespace heddle::vulkan {
 
 FailureOr<SmallVector<std::string>> RegionPrinter::print(Region &region, ArrayRef<std::string> arguments) {
   Block &block = region.front();
-  values.clear();
+  values = hoisted;
   for (auto [argument, value] : llvm::zip(block.getArguments(), arguments))
     values[argument] = value;
+  auto isPrinted = [&](Operation &op) { return op.getNumResults() == 1 && hoisted.contains(op.getResult(0)); };
   for (Operation &op : block.without_terminator())
-    if (failed(printOp(&op)))
+    if (!isPrinted(op) && failed(printOp(&op)))
       return failure();
   SmallVector<std::string> yielded;
   for (Value value : block.getTerminator()->getOperands())
     yielded.push_back(lookup(value));
   return yielded;
+}
+
+static bool isIntegerDivision(Operation *op) {
+  return isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp, arith::FloorDivSIOp, arith::CeilDivSIOp,
+             arith::CeilDivUIOp>(op);
+}
+
+LogicalResult RegionPrinter::hoist(Region &region, ArrayRef<std::string> arguments) {
+  Block &block = region.front();
+  values.clear();
+  for (auto [argument, value] : llvm::zip(block.getArguments(), arguments))
+    if (!value.empty())
+      values[argument] = value;
+  for (Operation &op : block.without_terminator()) {
+    bool isKnown = llvm::none_of(op.getOperands(), [&](Value operand) { return lookup(operand).empty(); });
+    if (isKnown && !isa<kernel::IndexOp, kernel::GatherOp>(op) && !isIntegerDivision(&op) && failed(printOp(&op)))
+      return failure();
+  }
+  hoisted = values;
+  return success();
 }
 
 std::string RegionPrinter::lookup(Value value) {
@@ -69,8 +90,7 @@ LogicalResult RegionPrinter::printOp(Operation *op) {
 std::string RegionPrinter::express(Operation *op, ArrayRef<std::string> operands) {
   if (isa<arith::SelectOp>(op))
     return operands[0] + " ? " + operands[1] + " : " + operands[2];
-  if (isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp, arith::FloorDivSIOp, arith::CeilDivSIOp,
-          arith::CeilDivUIOp>(op))
+  if (isIntegerDivision(op))
     return expressDivision(op, operands[0], operands[1]);
   if (std::string result = expressFloat(op, operands); !result.empty())
     return result;

@@ -19,7 +19,11 @@ public:
 
   /// Expressions of what |region| yields for |arguments|; fails with an error at an op that has no form here. Repeated
   /// calls print the region again.
+  /// What hoist() printed isn't printed again.
   mlir::FailureOr<llvm::SmallVector<std::string>> print(mlir::Region &region, llvm::ArrayRef<std::string> arguments);
+  /// Prints, before a loop, what |region| makes of the |arguments| that have a name already; the others' are empty.
+  /// Reads of tables and what may fail wait for print().
+  mlir::LogicalResult hoist(mlir::Region &region, llvm::ArrayRef<std::string> arguments);
 
 private:
   mlir::LogicalResult printOp(mlir::Operation *op);
@@ -34,7 +38,7 @@ private:
 
   ShaderEmitter &emitter;
   llvm::ArrayRef<std::string> loops;
-  llvm::DenseMap<mlir::Value, std::string> values;
+  llvm::DenseMap<mlir::Value, std::string> values, hoisted;
 };
 
 } // namespace heddle::vulkan

@@ -216,7 +216,7 @@ void ShaderEmitter::store(unsigned operand, const llvm::Twine &element, const ll
           words + "[word], (value & mask) << shift);\n}");
   std::string index =
       let("uint", "push.o" + llvm::Twine(operand) + (isByte ? " * 4u" : " * 2u") + " + uint(" + element + ")", "at");
-  std::string bits = isa<FloatType>(type) ? toHalfBits(value.str(), type) : ("uint(" + value + ")").str();
+  std::string bits = toBits(operand, value.str());
   line("store_part(" + index +
        (isByte ? " >> 2, (" + index + " & 3u) * 8u, 0xffu, " : " >> 1, (" + index + " & 1u) * 16u, 0xffffu, ") + bits +
        ");");
@@ -260,6 +260,13 @@ std::string ShaderEmitter::wrap(const std::string &value, Type type) {
   if (type.isIndex() || type.getIntOrFloatBitWidth() >= 32)
     return value;
   return "bitfieldExtract(" + value + ", 0, " + std::to_string(type.getIntOrFloatBitWidth()) + ")";
+}
+
+std::string ShaderEmitter::toBits(unsigned operand, const std::string &value) {
+  Type type = plan.getOperandType(operand).getElementType();
+  if (type.isF32())
+    return "floatBitsToUint(" + value + ")";
+  return isa<FloatType>(type) ? toHalfBits(value, type) : "uint(" + value + ")";
 }
 
 std::string ShaderEmitter::toHalfBits(const std::string &value, Type type) {

@@ -83,6 +83,8 @@ public:
   static std::string literal(float value);
   /// |value|, an int, wrapped to the width of |type| and sign-extended.
   static std::string wrap(const std::string &value, mlir::Type type);
+  /// |value| in registers as the bits that operand |operand| holds of it, in the low bits of a uint.
+  std::string toBits(unsigned operand, const std::string &value);
   /// |value| (a float) rounded to f16 or bf16, as that type's bits in a uint.
   std::string toHalfBits(const std::string &value, mlir::Type type);
   std::string fromHalfBits(const std::string &bits, mlir::Type type);
