@@ -44,7 +44,8 @@ heddle_status_t acquire_instance(registry &registry, const options &settings, st
 bool is_same(const options &a, const options &b) {
   return a.range == b.range && a.shared == b.shared && a.groups == b.groups && a.invocations == b.invocations &&
          a.submit_microseconds == b.submit_microseconds && a.uses_staging == b.uses_staging &&
-         a.disabled_features == b.disabled_features && a.is_serialized == b.is_serialized;
+         a.disabled_features == b.disabled_features && a.is_serialized == b.is_serialized &&
+         a.uses_cache == b.uses_cache;
 }
 
 } // namespace
@@ -166,8 +167,14 @@ heddle_status_t device::submit(VkCommandBuffer commands, VkFence fence) const {
   auto info = tagged<VkSubmitInfo>(VK_STRUCTURE_TYPE_SUBMIT_INFO);
   info.commandBufferCount = 1;
   info.pCommandBuffers = &commands;
+  HEDDLE_RETURN_IF_ERROR(check(api_.vkResetFences(handle_, 1, &fence), "reset a fence"));
   const std::lock_guard<std::mutex> lock(queue_mutex_);
   return check(api_.vkQueueSubmit(queue_, 1, &info, fence), "submit work");
+}
+
+void device::drain() const {
+  const std::lock_guard<std::mutex> lock(queue_mutex_);
+  api_.vkDeviceWaitIdle(handle_); // whatever it returns, nothing is on its way
 }
 
 bool device::find_type(VkMemoryPropertyFlags flags, uint32_t type_bits, uint32_t *out) const {

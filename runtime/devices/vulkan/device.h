@@ -42,8 +42,11 @@ public:
   heddle_status_t check(VkResult result, const char *what) const;
   heddle_status_t check_alive() const;
 
-  /// Hands |commands| to the queue; |fence| is signalled at their end.
+  /// Hands |commands| to the queue; |fence|, which no submission is using, is signalled at their end.
   heddle_status_t submit(VkCommandBuffer commands, VkFence fence) const;
+
+  /// Waits for all that was submitted by anybody: for when waiting for one's own has failed.
+  void drain() const;
 
   /// Chooses the memory type for |use| among |type_bits|, and refuses |bytes| that its heap hasn't left.
   heddle_status_t choose_memory(memory_use use, uint32_t type_bits, uint64_t bytes, uint32_t *out_type) const;

@@ -96,6 +96,7 @@ heddle_status_t read_options(options *out) {
                 "it takes float16, dot, subgroup and names of features, joined by commas");
   out->is_serialized = is_set("HEDDLE_VULKAN_SERIALIZE");
   out->is_validated = is_set("HEDDLE_VULKAN_VALIDATE");
+  out->uses_cache = std::strcmp(environment("HEDDLE_VULKAN_CACHE"), "0") != 0;
   return nullptr;
 }
 

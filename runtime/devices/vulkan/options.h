@@ -8,6 +8,7 @@
 //     out of the device's memory, as on a card of its own. A limit is never raised.
 //   HEDDLE_VULKAN_DISABLE=float16,dot,subgroup    or any feature by its own name
 //   HEDDLE_VULKAN_SERIALIZE=1                     one submission for each step, waited for
+//   HEDDLE_VULKAN_CACHE=0                         keeps no pipelines on disk
 //   HEDDLE_VULKAN_VALIDATE=1                      Khronos' validation layer; what it reports fails the run
 
 #pragma once
@@ -28,6 +29,7 @@ struct options {
   uint32_t disabled_features = 0; ///< bits of features.h
   bool is_serialized = false;
   bool is_validated = false;
+  bool uses_cache = true;
 };
 
 /// Reads the environment. A word that isn't known is an error: a misspelt limit would test nothing.

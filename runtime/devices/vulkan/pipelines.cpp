@@ -145,7 +145,7 @@ heddle_status_t pipeline_set::choose(uint32_t kernel, const uint32_t *extents, c
       if (!*missing) {
         heddle_status_release(last);
         last = make(table, name, &variant);
-        is_stale_ = true;
+        has_pipelines_ = true;
         // A driver that refuses one variant gets the next; a lost device or no memory gets nothing.
         if (last && heddle_status_code(last) != HEDDLE_STATUS_DEVICE_UNAVAILABLE)
           return variant.state = variant_state::untried, last;
@@ -162,6 +162,11 @@ heddle_status_t pipeline_set::choose(uint32_t kernel, const uint32_t *extents, c
     return last;
   return fail(error::H0406, format("kernel '%s' needs %s on '%s'", name, *missing ? missing : "what isn't there",
                                    device_->gpu().properties.deviceName));
+}
+
+bool pipeline_set::has_pipelines() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return has_pipelines_;
 }
 
 heddle_status_t pipeline_set::read_cache(std::vector<std::byte> *out) const {

@@ -41,8 +41,8 @@ public:
   VkDescriptorSetLayout set_layout() const { return set_layout_; }
   VkPipelineLayout layout() const { return layout_; }
 
-  /// Whether pipelines were made that |cache_bytes| of create() had not.
-  bool is_cache_stale() const { return is_stale_; }
+  /// Whether any pipeline was made, from the driver's cache or afresh.
+  bool has_pipelines() const;
   /// What the driver wants to find next time.
   heddle_status_t read_cache(std::vector<std::byte> *out) const;
 
@@ -66,7 +66,7 @@ private:
   VkPipelineCache cache_ = VK_NULL_HANDLE;
   mutable std::mutex mutex_; ///< guards what follows
   mutable std::vector<std::vector<variant>> variants_;
-  mutable bool is_stale_ = false;
+  mutable bool has_pipelines_ = false;
 };
 
 } // namespace heddle::runtime::vulkan

@@ -4,20 +4,35 @@
 
 #include "runtime/devices/vulkan/program.h"
 
-#include <cstring>
-
-#include "runtime/devices/vulkan/features.h"
+#include "runtime/devices/vulkan/cache_file.h"
 #include "runtime/devices/vulkan/session.h"
 
 namespace heddle::runtime::vulkan {
 
-vulkan_program::~vulkan_program() = default;
+/// Only now it is known which pipelines were made.
+vulkan_program::~vulkan_program() {
+  if (cache_path_.empty() || !pipelines_.has_pipelines())
+    return;
+  std::vector<std::byte> content;
+  // Best effort: what isn't stored is made again.
+  heddle_status_t status = pipelines_.read_cache(&content);
+  if (!status && !content.empty() && content_checksum(content) != cached_checksum_)
+    write_cache_file(cache_path_, cache_key_, content);
+  heddle_status_release(status);
+}
 
 heddle_status_t vulkan_program::load(const load_request &request) {
   loaded_ = request.loaded;
   target_ = request.target;
   HEDDLE_RETURN_IF_ERROR(device::acquire(request.selector, &device_));
-  HEDDLE_RETURN_IF_ERROR(pipelines_.create(*device_, *loaded_, target_, {}));
+  std::vector<std::byte> cached;
+  if (device_->settings().uses_cache) {
+    cache_key_ = cache_key(device_->gpu(), *loaded_);
+    cache_path_ = cache_path(cache_key_);
+    cached = read_cache_file(cache_path_, cache_key_);
+    cached_checksum_ = content_checksum(cached);
+  }
+  HEDDLE_RETURN_IF_ERROR(pipelines_.create(*device_, *loaded_, target_, cached));
   HEDDLE_RETURN_IF_ERROR(constants_.create(*device_, *loaded_, target_));
   return device_->take_validation_error();
 }

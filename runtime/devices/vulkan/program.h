@@ -33,6 +33,9 @@ public:
 private:
   const artifact *loaded_ = nullptr;
   size_t target_ = 0;
+  std::string cache_key_;
+  std::string cache_path_;       ///< empty: nothing is kept
+  uint64_t cached_checksum_ = 0; ///< of what is kept already
   // In this order, so that the device goes last.
   std::shared_ptr<class device> device_;
   constant_store constants_;

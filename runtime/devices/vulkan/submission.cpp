@@ -29,8 +29,10 @@ heddle_status_t wait_for(const device &device, VkFence fence) {
   // The driver gives up work that hangs, and says so; to give up earlier would free memory that is in use.
   while (result == VK_NOT_READY || result == VK_TIMEOUT)
     result = api.vkWaitForFences(device.handle(), 1, &fence, VK_TRUE, sleep_nanoseconds);
-  HEDDLE_RETURN_IF_ERROR(device.check(result, "finish work"));
-  return device.check(api.vkResetFences(device.handle(), 1, &fence), "reset a fence");
+  // Who gets the error frees memory that the device may be writing to.
+  if (result < 0)
+    device.drain();
+  return device.check(result, "finish work");
 }
 
 void full_barrier(const VolkDeviceTable &api, VkCommandBuffer commands, bool to_host) {

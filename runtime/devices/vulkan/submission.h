@@ -8,7 +8,7 @@
 
 namespace heddle::runtime::vulkan {
 
-/// Waits until |fence| is signalled, then resets it.
+/// Waits until |fence| is signalled. If that fails, nothing is on its way any more either.
 heddle_status_t wait_for(const device &device, VkFence fence);
 
 /// Commands recorded now and run to their end: uploads and the like. Not for concurrent use.
