@@ -130,6 +130,39 @@ TEST(ContractOfBytes, ReadsRowsOfAnyStride) {
     }
 }
 
+/// Images of channels of positions, by features: rows that lie side by side, of the left side and of the result.
+std::string channels_product(int64_t n, int64_t k, const std::string &attributes, const std::string &type,
+                             const std::string &epilogue) {
+  return llvm::formatv(R"(
+kernel.func @product(%x: tensor<?x{1}x?xi8> {{kernel.dims = array<i64: 0, 1>}, %w: tensor<{2}x{3}x16x4xi8>, %b: index,
+                     %m: index) -> (tensor<?x{0}x?x{5}> {{kernel.dims = array<i64: 0, 1>}) {{
+  %y = kernel.contract sizes(%b, %m) bounds(affine_map<()[s0, s1] -> (s0, s1, {0}, {1})>)
+      ins(%x, %w : tensor<?x{1}x?xi8>, tensor<{2}x{3}x16x4xi8>)
+      attributes {{indexing_maps = [affine_map<(b, m, n, k)[s0, s1] -> (b, k, m)>,
+                                   affine_map<(b, m, n, k)[s0, s1] -> (0, 0, 0, 0)>,
+                                   affine_map<(b, m, n, k)[s0, s1] -> (b, n, m)>], packed_rhs = {0} : i64{4}} epilogue {{
+  ^bb0(%acc: i32):
+    {6}
+  } : tensor<?x{0}x?x{5}>
+  kernel.return %y : tensor<?x{0}x?x{5}>
+})",
+                       n, k, (n + 15) / 16, (k + 3) / 4, attributes, type, epilogue);
+}
+
+TEST(ContractOfBytes, ReadsAndWritesChannelsFirst) {
+  // Whole blocks of 16 rows and k, and parts of them; columns that fill their panels, and don't.
+  for (auto [n, k] : {std::pair(48, 64), {20, 24}, {64, 12}})
+    for (const char *attributes : {"", ", pair_safe"})
+      for (auto [type, epilogue] :
+           {std::pair("i32", "kernel.yield %acc : i32"),
+            {"i8", "%r = arith.trunci %acc : i32 to i8\n    kernel.yield %r : i8"},
+            {"f32", "%r = arith.sitofp %acc : i32 to f32\n    kernel.yield %r : f32"},
+            {"i1", "%c = arith.constant 0 : i32\n    %r = arith.cmpi sgt, %acc, %c : i32\n    kernel.yield %r : i1"}})
+        for (const std::string &target : byte_targets())
+          check_kernel_on(target, channels_product(n, k, attributes, type, epilogue), "product",
+                          {{1, 1}, {0, 5}, {2, 16}, {3, 23}, {1, 101}}, 0);
+}
+
 TEST(ContractOfBytes, FinishesByZeroPointsAndScales) {
   // Integers are exact; what follows rounds three times.
   for (const std::string &target : byte_targets())

@@ -121,8 +121,16 @@ Value ContractOperands::nextRhsPanel(int64_t j) {
 
 void ContractOperands::copyRows(Value firstRow, Value rowEnd) {
   rowBegin = firstRow;
-  if (plan.contract.lhsCopy != LhsCopy::None)
-    emitter.forLoop(rowBegin, rowEnd, 1, [&](Value row) { copier.copy(row, lhsRow(row)); });
+  if (plan.contract.lhsCopy == LhsCopy::None)
+    return;
+  Value begin = rowBegin;
+  if (copier.copiesBlocks()) {
+    Value blocks = emitter.floorDiv(emitter.sub(rowEnd, rowBegin), kLanes);
+    begin = emitter.add(rowBegin, emitter.mul(blocks, emitter.index(kLanes)));
+    emitter.forLoop(rowBegin, begin, kLanes,
+                    [&](Value row) { copier.copyBlock(row, lhsRow(row), emitter.size(plan.contract.copiedRowWords)); });
+  }
+  emitter.forLoop(begin, rowEnd, 1, [&](Value row) { copier.copy(row, lhsRow(row)); });
 }
 
 void ContractOperands::packPanels() {

@@ -95,14 +95,19 @@ ByteProducts selectByteProducts(kernel::ContractOp op, const CpuTarget &target, 
 }
 
 /// Rows that are copied stay in an L2 cache of 512 KiB beside a group of panels, and groups share what copying costs: a
-/// row takes about as long as multiplying it by two columns. Threads still find something to share.
-void selectCopiedRows(ContractTile tile, std::optional<int64_t> columns, std::optional<int64_t> depth, int64_t rowBytes,
-                      int64_t &rowsPerItem, int64_t &groupsPerItem) {
+/// row takes about as long as multiplying it by two columns, one whose bytes lie apart as by 16. Threads still find
+/// something to share.
+void selectCopiedRows(ContractTile tile, AffineMap bounds, int64_t rowBytes, int64_t &rowsPerItem,
+                      int64_t &groupsPerItem) {
   constexpr int64_t kCopiedBytes = 256 * 1024, kMostRows = 96, kMostGroups = 8, kItems = 4;
+  auto [height, columns, depth] =
+      std::tuple(getConstant(bounds.getResults().take_back(3)[0]), getConstant(bounds.getResults().take_back(2)[0]),
+                 getConstant(bounds.getResults().back()));
   int64_t rows = std::clamp<int64_t>(kCopiedBytes / (rowBytes * depth.value_or(1024) + 1), 1, kMostRows);
   rowsPerItem = llvm::alignTo(rows, tile.rows);
   int64_t groups = llvm::divideCeil(columns.value_or(1024), kLanes * tile.vectors);
-  groupsPerItem = std::clamp<int64_t>(groups / kItems, 1, kMostGroups);
+  int64_t blocks = std::max<int64_t>(1, llvm::divideCeil(height.value_or(1), rowsPerItem));
+  groupsPerItem = std::clamp<int64_t>(groups / llvm::divideCeil(kItems, blocks), 1, kMostGroups);
 }
 
 /// What keeps multipliers and memory busy where rows are few.
@@ -157,9 +162,11 @@ ConfigEntries selectContract(kernel::ContractOp op, const CpuTarget &target, Bui
       add(config::kVectorBits, isWide ? 512 : 256);
   }
   int64_t rowsPerItem = selectItemRows(op, columns, tile), groupsPerItem = 1;
-  // Words are copies, and so are rows that end within four bytes.
-  if (multiplier == config::kWords || (isInteger && depth.value_or(0) % 4 != 0))
-    selectCopiedRows(tile, columns, depth, multiplier == config::kWords ? 2 : 1, rowsPerItem, groupsPerItem);
+  // Words are copies, and so are rows that end within four bytes or whose bytes lie apart.
+  AffineMap lhsMap = op.getRootMaps().front();
+  bool isFlat = lhsMap.getResults().back() == getAffineDimExpr(lhsMap.getNumDims() - 1, op.getContext());
+  if (multiplier == config::kWords || (isInteger && (depth.value_or(0) % 4 != 0 || !isFlat)))
+    selectCopiedRows(tile, bounds, multiplier == config::kWords ? 2 : 1, rowsPerItem, groupsPerItem);
   add(config::kRowTile, tile.rows);
   add(config::kColumnVectors, tile.vectors);
   add(config::kRowsPerItem, rowsPerItem);
@@ -196,9 +203,9 @@ SmallVector<std::pair<StringRef, int64_t>> selectAttention(kernel::AttentionOp o
           {config::kColumnVectors, isWide ? 2 : 1},
           {config::kBlockQ, selectBlockQ(op)},
           // 256 keys of head size 64 are 64 KiB, packed, and as much of values: both stay in an L2 of 512 KiB beside
-          // the rows. Part of the artifact's numerics: states merge at its multiples, so parts are blocks. 128 to 1024
-          // differ by 2 %.
-          {config::kBlockKv, op.getPartSize().value_or(256)},
+          // the rows. Part of the artifact's numerics: states merge at its multiples, so parts are blocks, as are those
+          // whose weights have codes. 128 to 1024 differ by 2 %.
+          {config::kBlockKv, op.getPvInt8Block().value_or(op.getPartSize().value_or(256))},
           {config::kSplitRowTail, 1},
           {config::kGrainWork, int64_t(1) << 17}};
 }
@@ -236,6 +243,13 @@ kernel::LoweringConfigAttr selectConfig(kernel::FuncOp func, const CpuTarget &ta
     // (vpmaddwd) would be 1.5 times as fast, in half of an attention's work and less what widening costs.
     if (attention && attention.getQkInt8() && target.hasFeature("avx512vnni"))
       entries.push_back(b.getNamedAttr(config::kMultiplier, b.getStringAttr(config::kByteDots)));
+    // Neighbours never exceed 16 bits: weights' codes are below 128.
+    if (attention && attention.getPvInt8Block()) {
+      StringRef multiplier = target.hasFeature("avx512vnni") ? config::kByteDots : config::kSafePairs;
+      entries.push_back(b.getNamedAttr(config::kValueMultiplier, b.getStringAttr(multiplier)));
+      entries.push_back(
+          b.getNamedAttr(config::kVectorBits, b.getI64IntegerAttr(target.hasFeature("avx512bw") ? 512 : 256)));
+    }
     for (auto [key, value] : attention ? selectAttention(attention, target) : selectStreaming(root))
       entries.push_back(b.getNamedAttr(key, b.getI64IntegerAttr(value)));
   }

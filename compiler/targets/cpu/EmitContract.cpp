@@ -205,13 +205,24 @@ private:
     });
   }
 
-  /// Masks where the last columns may be missing; on CPUs whose masked stores are slow, only there.
+  /// Whether |result| has rows as neighbours in memory and columns apart, as the channels of a convolution are.
+  bool isStoredByColumns(unsigned result) {
+    const Access &access = plan.getResult(result);
+    return !access.isIrregularIn(m) && access.strides[m] == Polynomial(1) && !access.isIrregularIn(n) &&
+           getLaneStride(access, n, kLanes) == LaneStride::Other;
+  }
+
+  /// Masks where the last columns may be missing; where CPUs store slowly behind a mask, or columns are stored one by
+  /// one, only there.
   void finishTile(const Tile &tile, ArrayRef<Value> sums) {
     if (plan.nest.bounds[n].isMultipleOf(kLanes)) {
       emitEpilogue(tile, sums, false);
       return;
     }
-    if (plan.config.getInteger(config::kBranchMasks) == 0) {
+    bool branches = plan.config.getInteger(config::kBranchMasks) != 0;
+    for (unsigned result = 0; result < plan.root->getNumResults(); ++result)
+      branches |= isStoredByColumns(result);
+    if (!branches) {
       emitEpilogue(tile, sums, true);
       return;
     }
@@ -227,21 +238,34 @@ private:
       loops[n] = operands.column(tile.firstPanel + j);
       if (masked)
         lanes.mask = emitter.maskBelow(emitter.min(emitter.sub(emitter.bound(n), loops[n]), emitter.index(kLanes)));
+      SmallVector<SmallVector<Value>> columns(plan.root->getNumResults());
       for (int64_t r = 0; r < tile.rows; ++r) {
         loops[m] = emitter.add(tile.row, emitter.index(r));
-        loops[k] = Value();
-        SmallVector<Value> arguments = {sums[r * tile.panels + j]};
-        for (unsigned input = firstCapture; input < plan.getNumInputs(); ++input)
-          arguments.push_back(emitter.load(plan.bindings[input], plan.getInput(input), loops, lanes));
-        auto results = RegionEmitter(emitter, loops, lanes).emit(plan.root->getRegion(0), arguments);
+        FailureOr<SmallVector<Value>> results = finishVector(sums[r * tile.panels + j], lanes);
         if (failed(results)) {
           status = failure();
           return;
         }
-        for (auto [result, value] : llvm::enumerate(*results))
-          emitter.store(value, plan.getResultBinding(result), plan.getResult(result), loops, lanes);
+        for (auto [result, value] : llvm::enumerate(*results)) {
+          if (!masked && isStoredByColumns(result))
+            columns[result].push_back(value);
+          else
+            emitter.store(value, plan.getResultBinding(result), plan.getResult(result), loops, lanes);
+        }
       }
+      loops[m] = tile.row;
+      for (auto [result, rows] : llvm::enumerate(columns))
+        emitter.storeColumns(rows, plan.getResultBinding(result), plan.getResult(result), loops, lanes);
     }
+  }
+
+  /// What the epilogue makes of |sum| at |loops|.
+  FailureOr<SmallVector<Value>> finishVector(Value sum, const Lanes &lanes) {
+    loops[k] = Value();
+    SmallVector<Value> arguments = {sum};
+    for (unsigned input = firstCapture; input < plan.getNumInputs(); ++input)
+      arguments.push_back(emitter.load(plan.bindings[input], plan.getInput(input), loops, lanes));
+    return RegionEmitter(emitter, loops, lanes).emit(plan.root->getRegion(0), arguments);
   }
 
   KernelEmitter &emitter;

@@ -88,6 +88,10 @@ public:
   mlir::Value load(unsigned number, const Access &access, llvm::ArrayRef<mlir::Value> loops, const Lanes &lanes);
   void store(mlir::Value value, unsigned number, const Access &access, llvm::ArrayRef<mlir::Value> loops,
              const Lanes &lanes);
+  /// Stores 16 columns of rows that are neighbours in memory, so that a row's lanes lie apart: |rows| holds a vector
+  /// for each. |loops| are the first row's, and all |lanes| exist.
+  void storeColumns(llvm::ArrayRef<mlir::Value> rows, unsigned number, const Access &access,
+                    llvm::ArrayRef<mlir::Value> loops, const Lanes &lanes);
   /// Elements |address|, |address| + 1, ... of binding |number|.
   mlir::Value loadUnit(mlir::Value memory, mlir::Type elementType, mlir::Value address, const Lanes &lanes);
   /// Type of the elements of binding |number|, before storage.
@@ -121,6 +125,10 @@ private:
   std::map<std::vector<std::pair<Polynomial::Monomial, int64_t>>, mlir::Value> polynomials;
   llvm::DenseMap<mlir::AffineExpr, mlir::Value> expressions;
 };
+
+/// |rows|, a power of two of vectors of 16 lanes, lane by lane: as many vectors, which hold a lane of all rows, then
+/// the next lane of all. 16 rows are transposed.
+llvm::SmallVector<mlir::Value> interleave(KernelEmitter &emitter, llvm::ArrayRef<mlir::Value> rows);
 
 /// Type of |type|'s elements in memory: i1 is stored as one byte.
 mlir::Type getStorageType(mlir::Type type);

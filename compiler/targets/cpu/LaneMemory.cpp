@@ -160,4 +160,44 @@ void KernelEmitter::store(Value value, unsigned number, const Access &access, Ar
   }
 }
 
+SmallVector<Value> interleave(KernelEmitter &emitter, ArrayRef<Value> rows) {
+  SmallVector<int64_t> low, high;
+  for (int64_t lane = 0; lane < kLanes; ++lane) {
+    low.push_back(lane / 2 + lane % 2 * kLanes);
+    high.push_back(low.back() + kLanes / 2);
+  }
+  // As a sequence of cards, halves are shuffled into each other until neighbours are rows.
+  SmallVector<Value> cards(rows);
+  size_t half = rows.size() / 2;
+  for (size_t distance = half; distance >= 1; distance /= 2) {
+    SmallVector<Value> next;
+    for (size_t i = 0; i < half; ++i)
+      for (ArrayRef<int64_t> order : {ArrayRef(low), ArrayRef(high)})
+        next.push_back(emitter.b.create<vector::ShuffleOp>(emitter.loc, cards[i], cards[i + half], order));
+    cards = std::move(next);
+  }
+  return cards;
+}
+
+void KernelEmitter::storeColumns(ArrayRef<Value> rows, unsigned number, const Access &access, ArrayRef<Value> loops,
+                                 const Lanes &lanes) {
+  Type elementType = getElementType(number);
+  SmallVector<Value> vectors;
+  for (Value row : rows)
+    vectors.push_back(broadcast(toStorage(*this, row, elementType), kLanes));
+  Value first = address(access, loops), step = size(access.strides[lanes.loop]);
+  for (size_t begin = 0; begin < vectors.size();) {
+    size_t count = llvm::bit_floor(vectors.size() - begin);
+    SmallVector<Value> columns = interleave(*this, ArrayRef(vectors).slice(begin, count));
+    for (int64_t lane = 0; lane < kLanes; ++lane) {
+      int64_t place = lane * static_cast<int64_t>(count);
+      Value column = b.create<vector::ExtractStridedSliceOp>(loc, columns[place / kLanes], place % kLanes,
+                                                             static_cast<int64_t>(count), 1);
+      Value to = add(add(first, index(static_cast<int64_t>(begin))), mul(step, index(lane)));
+      b.create<vector::StoreOp>(loc, column, bindings[number], to);
+    }
+    begin += count;
+  }
+}
+
 } // namespace heddle::cpu

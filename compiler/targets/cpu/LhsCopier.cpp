@@ -60,13 +60,14 @@ void LhsCopier::storePairsOfBf16(Value target, Value at, const Lanes &lanes) {
 
 //===--- Bytes --------------------------------------------------------------===//
 
+void LhsCopier::storeForm(Value bytes, Value target, Value at) {
+  if (plan.contract.lhsCopy == LhsCopy::Words)
+    storeWords(bytes, target, at);
+  else
+    storeBytes(bytes, target, at);
+}
+
 void LhsCopier::copyBytes(Value target) {
-  auto storeForm = [&](Value bytes, Value at) {
-    if (plan.contract.lhsCopy == LhsCopy::Words)
-      storeWords(bytes, target, at);
-    else
-      storeBytes(bytes, target, at);
-  };
   // Where bytes lie side by side, 64 at a time; what is left by lanes.
   Value begin = emitter.index(0), end = emitter.bound(k);
   const Access &access = plan.getInput(0);
@@ -79,13 +80,50 @@ void LhsCopier::copyBytes(Value target) {
       loops[k] = i;
       auto type = VectorType::get({kChunk}, b.getI8Type());
       Value place = emitter.address(access, loops);
-      storeForm(b.create<vector::LoadOp>(loc, type, emitter.getBinding(plan.bindings[0]), place), i);
+      storeForm(b.create<vector::LoadOp>(loc, type, emitter.getBinding(plan.bindings[0]), place), target, i);
     });
     begin = whole;
     if (plan.nest.bounds[k].isMultipleOf(kChunk))
       return;
   }
-  emitter.forVectors(k, begin, end, [&](Value i, const Lanes &lanes) { storeForm(load(i, lanes), i); });
+  copyLanes(target, begin);
+}
+
+void LhsCopier::copyLanes(Value target, Value begin) {
+  emitter.forVectors(k, begin, emitter.bound(k),
+                     [&](Value i, const Lanes &lanes) { storeForm(load(i, lanes), target, i); });
+}
+
+bool LhsCopier::copiesBlocks() const {
+  const Access &access = plan.getInput(0);
+  bool isBytes = plan.contract.lhsCopy == LhsCopy::Bytes || plan.contract.lhsCopy == LhsCopy::Words;
+  return isBytes && !access.isIrregularIn(m) && access.strides[m] == Polynomial(1) && !access.isIrregularIn(k) &&
+         !(access.strides[k] == Polynomial(1));
+}
+
+void LhsCopier::copyBlock(Value row, Value target, Value pitch) {
+  auto type = VectorType::get({kLanes}, b.getI8Type());
+  Value whole = emitter.mul(emitter.floorDiv(emitter.bound(k), kLanes), emitter.index(kLanes));
+  SmallVector<Value> targets;
+  for (int64_t i = 0; i < kLanes; ++i)
+    targets.push_back(emitter.add(target, emitter.mul(pitch, emitter.index(i))));
+  emitter.forLoop(emitter.index(0), whole, kLanes, [&](Value at) {
+    SmallVector<Value> columns;
+    loops[m] = row;
+    for (int64_t i = 0; i < kLanes; ++i) {
+      loops[k] = emitter.add(at, emitter.index(i));
+      Value place = emitter.address(plan.getInput(0), loops);
+      columns.push_back(b.create<vector::LoadOp>(loc, type, emitter.getBinding(plan.bindings[0]), place));
+    }
+    for (auto [to, bytes] : llvm::zip(targets, interleave(emitter, columns)))
+      storeForm(bytes, to, at);
+  });
+  if (plan.nest.bounds[k].isMultipleOf(kLanes))
+    return;
+  for (auto [i, to] : llvm::enumerate(targets)) {
+    loops[m] = emitter.add(row, emitter.index(i));
+    copyLanes(to, whole);
+  }
 }
 
 void LhsCopier::storeBytes(Value bytes, Value target, Value at) {

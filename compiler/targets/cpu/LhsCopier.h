@@ -19,6 +19,10 @@ public:
 
   /// Copies |row| to scratch, from word |target| on.
   void copy(mlir::Value row, mlir::Value target);
+  /// Whether 16 rows at once are copied faster: bytes of which rows are neighbours in memory, and k lies apart.
+  bool copiesBlocks() const;
+  /// Copies 16 rows from |row| on, from word |target| on and each |pitch| words behind the one before.
+  void copyBlock(mlir::Value row, mlir::Value target, mlir::Value pitch);
 
 private:
   mlir::Value load(mlir::Value at, const Lanes &lanes);
@@ -29,7 +33,11 @@ private:
   void storePairsOfBf16(mlir::Value target, mlir::Value at, const Lanes &lanes);
   void storeBytes(mlir::Value bytes, mlir::Value target, mlir::Value at);
   void storeWords(mlir::Value bytes, mlir::Value target, mlir::Value at);
+  /// Stores what |bytes|, those from k = |at| on, are in scratch.
+  void storeForm(mlir::Value bytes, mlir::Value target, mlir::Value at);
   void copyBytes(mlir::Value target);
+  /// Bytes from k = |begin| on, 16 at a time.
+  void copyLanes(mlir::Value target, mlir::Value begin);
 
   KernelEmitter &emitter;
   mlir::OpBuilder &b;

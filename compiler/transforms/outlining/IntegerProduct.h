@@ -21,6 +21,8 @@ struct IntegerProduct {
   std::optional<TensorView> patches = std::nullopt;
   Contraction c = {};
 
+  /// Whether the right side has a zero point as its signed bytes have it, which takes the sum of each row of the left.
+  bool needsRowSums() const { return getKnownRightZero() != 0; }
   /// Fills |c| but for its loops.
   void prepare();
   /// The root's value, without zero points, for the kernel's sum |product|.
@@ -29,6 +31,8 @@ struct IntegerProduct {
   mlir::Value emitScaled(ScalarEmitter &emitter, mlir::Value product, mlir::Value lhsScale);
 
 private:
+  /// The right side's zero point as its signed bytes have it; nothing where it is known as the model runs, or differs.
+  std::optional<int64_t> getKnownRightZero() const;
   mlir::Value emitLeftZero(ScalarEmitter &emitter);
   mlir::Value emitRightZero(ScalarEmitter &emitter);
   mlir::Value emitPatchSum(ScalarEmitter &emitter);

@@ -173,8 +173,7 @@ static void multiplyFloats(Outliner &outliner, nn::ConvOp root, Operation *end, 
 
 /// The same of codes, in i32 or, scaled, in f32.
 static void multiplyCodes(Outliner &outliner, nn::ConvOp root, Operation *end, const ProductLoops &loops,
-                          const TensorView &patches, const CodeConvolution &codes, AffineExpr feature) {
-  IntegerProduct product{outliner, root, codes.codes, codes.zero, codes.weight, patches};
+                          IntegerProduct &product, const CodeConvolution &codes, AffineExpr feature) {
   product.prepare();
   static_cast<ProductLoops &>(product.c) = loops;
   Type type = elementTypeOf(root.getOutput());
@@ -187,43 +186,77 @@ static void multiplyCodes(Outliner &outliner, nn::ConvOp root, Operation *end, c
       WhenUnstrided::Compute);
 }
 
-/// Patches are rows, (channel, kernel offset...) the depth: the input's elements in the order that the weight has them.
-static void contractPatches(Outliner &outliner, nn::ConvOp root, Operation *end, const ConvShape &shape,
-                            const std::optional<CodeConvolution> &codes) {
+/// Whether each patch is all channels of one position.
+static bool readsPositions(nn::ConvOp op, const ConvShape &shape) {
+  auto isOne = [](int64_t value) { return value == 1; };
+  return shape.groups == 1 && llvm::all_of(op.getStrides(), isOne) &&
+         llvm::all_of(op.getPads(), [](int64_t pad) { return pad == 0; }) &&
+         llvm::all_of(ArrayRef(shape.weight).drop_front(2), [](ShapeExpr dim) { return dim.isConstant(1); });
+}
+
+/// Loops (image, group, position, feature of the group, depth); without that of images or groups where there is but
+/// one. Positions of different images aren't rows of one loop: within an image, rows of the result are neighbours in
+/// memory.
+static ProductLoops describePatches(Outliner &outliner, nn::ConvOp root, const ConvShape &shape) {
   MLIRContext *context = outliner.getContext();
   ShapeContext &shapes = outliner.getShapes();
   ShapeSymbols &symbols = outliner.getSymbols();
   ProductLoops c;
-  bool isGrouped = shape.groups != 1;
-  ShapeDims positions{shape.result[0]};
-  positions.append(shape.result.begin() + 2, shape.result.end());
-  ShapeDims offsets(ArrayRef(shape.weight).drop_front());
-  if (isGrouped)
+  ShapeDims positions(ArrayRef(shape.result).drop_front(2)), offsets(ArrayRef(shape.weight).drop_front());
+  ShapeExpr height = shapes.product(positions);
+  bool hasImages = !shape.result[0].isConstant(1), hasGroups = shape.groups != 1, hasPositions = !height.isConstant(1);
+  if (hasImages && hasPositions)
+    c.bounds.push_back(shape.result[0]);
+  if (hasGroups)
     c.bounds.push_back(shapes.constant(shape.groups));
-  c.bounds.append({shapes.product(positions), shape.groupFeatures, shapes.product(offsets)});
+  c.bounds.append({hasPositions ? height : shape.result[0], shape.groupFeatures, shapes.product(offsets)});
   unsigned m = c.bounds.size() - 3;
-  AffineExpr depth = getAffineDimExpr(m + 2, context), feature = getAffineDimExpr(m + 1, context);
-  AffineIndex position = reshapeIndex(positions, {c.bounds[m]}, {getAffineDimExpr(m, context)}, symbols, shapes);
+  AffineExpr row = getAffineDimExpr(m, context), feature = getAffineDimExpr(m + 1, context),
+             depth = getAffineDimExpr(m + 2, context), image = getAffineConstantExpr(0, context);
+  AffineIndex position = reshapeIndex(positions, {height}, {hasPositions ? row : image}, symbols, shapes);
+  if (hasImages)
+    image = hasPositions ? getAffineDimExpr(0, context) : row;
   c.rhsIndex = reshapeIndex(offsets, {c.bounds[m + 2]}, {depth}, symbols, shapes);
-  if (isGrouped) {
+  if (hasGroups) {
     // A group's part of a patch is contiguous, as its rows of the weight are.
-    AffineExpr group = getAffineDimExpr(0, context);
+    AffineExpr group = getAffineDimExpr(m - 1, context);
     feature = group * symbols.get(shape.groupFeatures) + feature;
     depth = group * symbols.get(c.bounds[m + 2]) + depth;
   }
-  ShapeDims patch(offsets);
-  patch[0] = shape.input[1];
-  TensorView patches = codes ? storeCodePatches(outliner, root, shape, *codes)
-                             : storePatches(outliner, root, shape, root.getInput(), Float32Type::get(context));
-  patches = TensorView::contiguous(patches.buffer, patches.elementType, {c.bounds[m], shapes.product(patch)});
-  c.lhsIndex = {getAffineDimExpr(m, context), depth};
+  c.lhsIndex = {hasPositions ? image * symbols.get(height) + row : row, depth};
   c.rhsIndex.insert(c.rhsIndex.begin(), feature);
-  c.resultIndex = {position[0], feature};
-  c.resultIndex.append(position.begin() + 1, position.end());
-  if (codes)
-    multiplyCodes(outliner, root, end, c, patches, *codes, feature);
-  else
-    multiplyFloats(outliner, root, end, c, patches, shape, feature);
+  c.resultIndex = {image, feature};
+  c.resultIndex.append(position.begin(), position.end());
+  return c;
+}
+
+/// Patches are rows, (channel, kernel offset...) the depth: the input's elements in the order that the weight has them.
+static void contractPatches(Outliner &outliner, nn::ConvOp root, Operation *end, const ConvShape &shape,
+                            const std::optional<CodeConvolution> &codes) {
+  ShapeContext &shapes = outliner.getShapes();
+  ProductLoops c = describePatches(outliner, root, shape);
+  AffineExpr feature = c.resultIndex[1];
+  ShapeDims positions{shape.result[0]};
+  positions.append(shape.result.begin() + 2, shape.result.end());
+  ShapeDims patch(ArrayRef(shape.weight).drop_front());
+  patch[0] = shape.input[1];
+  auto asRows = [&](const TensorView &patches) {
+    return TensorView::contiguous(patches.buffer, patches.elementType,
+                                  {shapes.product(positions), shapes.product(patch)});
+  };
+  if (!codes) {
+    TensorView patches = storePatches(outliner, root, shape, root.getInput(), Float32Type::get(outliner.getContext()));
+    return multiplyFloats(outliner, root, end, c, asRows(patches), shape, feature);
+  }
+  IntegerProduct product{outliner, root, codes->codes, codes->zero, codes->weight};
+  if (readsPositions(root, shape) && !product.needsRowSums()) {
+    // The input as it is, whose channels lie apart: an item copies its rows to scratch.
+    c.lhsIndex = c.resultIndex;
+    c.lhsIndex[1] = getAffineDimExpr(c.bounds.size() - 1, outliner.getContext());
+  } else {
+    product.patches = asRows(storeCodePatches(outliner, root, shape, *codes));
+  }
+  multiplyCodes(outliner, root, end, c, product, *codes, feature);
 }
 
 //===----------------------------------------------------------------------===//

@@ -74,16 +74,24 @@ Value IntegerProduct::emitLeftZero(ScalarEmitter &emitter) {
   return emitCast(b, emitter.emitParameter(lhsZero, index), typeOf(lhsZero).getElementType(), b.getI32Type());
 }
 
+/// What the right side's zero point loses as its bytes become signed.
+static int64_t getShift(const WeightCodes &weight) { return weight.isUnsigned() ? kFlip : 0; }
+
+std::optional<int64_t> IntegerProduct::getKnownRightZero() const {
+  Value zero = weight.zero.value;
+  std::optional<int64_t> known = zero ? getUniformInt(zero) : 0;
+  return known ? std::optional(*known - getShift(weight)) : std::nullopt;
+}
+
 /// The right side's zero point as its signed bytes have it; null if it is 0.
 Value IntegerProduct::emitRightZero(ScalarEmitter &emitter) {
   Int32 i32{emitter.getBuilder()};
-  int64_t shift = weight.isUnsigned() ? kFlip : 0;
+  if (std::optional<int64_t> known = getKnownRightZero())
+    return *known == 0 ? Value() : i32.number(*known);
   Value zero = weight.zero.value;
-  std::optional<int64_t> known = zero ? getUniformInt(zero) : 0;
-  if (known && (*known == shift || !zero))
-    return *known == shift ? Value() : i32.number(*known - shift);
   AffineIndex index = weight.zero.at(columnLoop(c, outliner.getContext()));
   Value value = emitCast(i32.b, emitter.emitParameter(zero, index), typeOf(zero).getElementType(), i32.type);
+  int64_t shift = getShift(weight);
   return shift == 0 ? value : i32.sub(value, i32.number(shift));
 }
 

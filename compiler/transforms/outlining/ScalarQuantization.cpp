@@ -7,6 +7,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
+#include <cmath>
 #include <limits>
 
 using namespace mlir;
@@ -25,15 +26,39 @@ template <typename OpTy> static AffineIndex parameterIndex(OpTy op, Value parame
   return blocks;
 }
 
+/// |value| within [low, high]; NaN goes to a bound, so that codes are written whatever comes.
+static Value emitWithin(OpBuilder &b, Value value, double low, double high) {
+  Type f32 = b.getF32Type();
+  Location loc = UnknownLoc::get(b.getContext());
+  Value least = emitNumber(b, f32, low), most = emitNumber(b, f32, high);
+  value = b.create<arith::SelectOp>(loc, emitCompare(b, nn::CompareKind::Gt, value, least, f32), value, least);
+  return b.create<arith::SelectOp>(loc, emitCompare(b, nn::CompareKind::Lt, value, most, f32), value, most);
+}
+
+/// |value|, a whole number that |to|, of at most 16 bits, holds: the low bits once 1.5 * 2^23 is added. A conversion
+/// would guard against more.
+static Value emitLowBits(OpBuilder &b, Value value, Type to) {
+  Type f32 = b.getF32Type();
+  Location loc = UnknownLoc::get(b.getContext());
+  Value shifted = emitBinary(b, nn::BinaryKind::Add, value, emitNumber(b, f32, 12582912), f32, f32);
+  return b.create<arith::TruncIOp>(loc, kernelElementType(to),
+                                   b.create<arith::BitcastOp>(loc, b.getI32Type(), shifted));
+}
+
 Value heddle::emitQuantized(OpBuilder &b, Value x, Value scale, Value zero, Type to) {
   Type f32 = b.getF32Type();
   Value steps = emitBinary(b, nn::BinaryKind::Div, x, scale, f32, f32);
-  Value code = emitUnary(b, nn::UnaryKind::Round, steps, f32);
+  Value rounded = emitUnary(b, nn::UnaryKind::Round, steps, f32);
   if (!zero)
     zero = emitNumber(b, f32, 0);
-  Value sum = emitBinary(b, nn::BinaryKind::Add, code, zero, f32, f32);
+  Value sum = emitBinary(b, nn::BinaryKind::Add, rounded, zero, f32, f32);
   Value isNan = emitUnary(b, nn::UnaryKind::IsNan, sum, f32);
-  return emitCast(b, b.create<arith::SelectOp>(UnknownLoc::get(b.getContext()), isNan, zero, sum), f32, to);
+  Value code = b.create<arith::SelectOp>(UnknownLoc::get(b.getContext()), isNan, zero, sum);
+  unsigned bits = to.getIntOrFloatBitWidth();
+  if (bits != 8 && bits != 16)
+    return emitCast(b, code, f32, to);
+  double low = to.isUnsignedInteger() ? 0 : -std::ldexp(1.0, bits - 1);
+  return emitLowBits(b, emitWithin(b, code, low, low + std::ldexp(1.0, bits) - 1), to);
 }
 
 Value heddle::emitDequantized(OpBuilder &b, Value code, Value scale, Value zero) {
@@ -94,20 +119,9 @@ SmallVector<Value> heddle::emitRowCodes(OpBuilder &b, Value x, Value low, Value 
   Location loc = UnknownLoc::get(b.getContext());
   auto bin = [&](nn::BinaryKind kind, Value l, Value r) { return emitBinary(b, kind, l, r, f32, f32); };
   auto number = [&](double value) { return emitNumber(b, f32, value); };
-  // Selects that take a NaN to the bound: codes are written whatever a row holds.
-  auto clamp = [&](Value value) {
-    Value isAbove = emitCompare(b, nn::CompareKind::Gt, value, number(0), f32);
-    value = b.create<arith::SelectOp>(loc, isAbove, value, number(0));
-    Value isBelow = emitCompare(b, nn::CompareKind::Lt, value, number(255), f32);
-    return b.create<arith::SelectOp>(loc, isBelow, value, number(255)).getResult();
-  };
+  auto clamp = [&](Value value) { return emitWithin(b, value, 0, 255); };
   auto round = [&](Value value) { return emitUnary(b, nn::UnaryKind::Round, value, f32); };
-  auto toCode = [&](Value value) -> Value {
-    // Whole numbers from 0 to 255 are the low bits once 1.5 * 2^23 is added; a conversion would guard against more.
-    Value shifted = bin(nn::BinaryKind::Add, value, number(12582912));
-    Value bits = b.create<arith::BitcastOp>(loc, b.getI32Type(), shifted);
-    return b.create<arith::TruncIOp>(loc, kernelElementType(to), bits);
-  };
+  auto toCode = [&](Value value) { return emitLowBits(b, value, to); };
   Value range = bin(nn::BinaryKind::Div, bin(nn::BinaryKind::Sub, high, low), number(255));
   Value isTiny = emitCompare(b, nn::CompareKind::Lt, range, number(std::numeric_limits<float>::min()), f32);
   Value scale = b.create<arith::SelectOp>(loc, isTiny, number(1), range);

@@ -1,12 +1,13 @@
 // RUN: heddle-opt %s --nn-outline-kernels --split-input-file | FileCheck %s
 
-// Groups with enough output channels are batches of one contraction over stored patches.
-// CHECK-DAG: #[[BOUNDS:.*]] = affine_map<()[s0] -> (2, s0, 16, 6)>
-// CHECK-DAG: #[[LHS:.*]] = affine_map<(d0, d1, d2, d3)[s0] -> (d1, d0 * 6 + d3)>
-// CHECK-DAG: #[[RHS:.*]] = affine_map<(d0, d1, d2, d3)[s0] -> (d0 * 16 + d2, d3)>
+// Images, and groups with enough output channels, are batches of one contraction over stored patches.
+// CHECK-DAG: #[[BOUNDS:.*]] = affine_map<()[s0, s1] -> (s1, 2, 8, 16, 6)>
+// CHECK-DAG: #[[LHS:.*]] = affine_map<(d0, d1, d2, d3, d4)[s0, s1] -> (d0 * 8 + d2, d1 * 6 + d4)>
+// CHECK-DAG: #[[RHS:.*]] = affine_map<(d0, d1, d2, d3, d4)[s0, s1] -> (d1 * 16 + d3, d4)>
+// CHECK-DAG: #[[RESULT:.*]] = affine_map<(d0, d1, d2, d3, d4)[s0, s1] -> (d0, d1 * 16 + d3, d2)>
 // CHECK: rt.dispatch @f32_map
 // CHECK: rt.dispatch @f32_contract
-// CHECK: kernel.contract sizes(%{{.*}}) bounds(#[[BOUNDS]]) {{.*}} {indexing_maps = [#[[LHS]], #[[RHS]],
+// CHECK: kernel.contract sizes(%{{.*}}) bounds(#[[BOUNDS]]) {{.*}} {indexing_maps = [#[[LHS]], #[[RHS]], #[[RESULT]]]
 func.func @main(%x: tensor<?x4x10xf32> {nn.name = "x", nn.dims = ["b", 4, 10]})
     -> (tensor<?x32x8xf32> {nn.name = "y", nn.dims = ["b", 32, 8]}) {
   %w = nn.constant dense<1.0> : tensor<32x2x3xf32>

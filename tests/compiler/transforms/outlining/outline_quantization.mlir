@@ -1,12 +1,16 @@
 // RUN: heddle-opt %s --nn-outline-kernels --split-input-file | FileCheck %s
 
-// Half to even, zero point, saturation by a checked cast; blocks share a scale.
+// Half to even, zero point, saturation, the low bits of what is within 8 bits; blocks share a scale.
 // CHECK: kernel.map
 // CHECK: %[[BLOCK:.*]] = arith.divui
 // CHECK: kernel.gather
 // CHECK: %[[Q:.*]] = arith.divf
 // CHECK: math.roundeven %[[Q]]
-// CHECK: arith.fptosi
+// CHECK: %[[LOW:.*]] = arith.constant -1.280000e+02 : f32
+// CHECK: %[[HIGH:.*]] = arith.constant 1.270000e+02 : f32
+// CHECK: %[[CLAMPED:.*]] = arith.select %{{.*}}, %{{.*}}, %[[HIGH]] : f32
+// CHECK: %[[BITS:.*]] = arith.bitcast %{{.*}} : f32 to i32
+// CHECK: arith.trunci %[[BITS]] : i32 to i8
 func.func @main(%x: tensor<?x8xf32> {nn.name = "x", nn.dims = ["r", 8]}, %s: tensor<?x2xf32> {nn.name = "s", nn.dims = ["r", 2]})
     -> (tensor<?x8xi8> {nn.name = "y", nn.dims = ["r", 8]}) {
   %y = nn.quantize_linear %x, %s {axis = 1 : i64, block_size = 4 : i64, to = i8} : (tensor<?x8xf32>, tensor<?x2xf32>) -> tensor<?x8xi8>

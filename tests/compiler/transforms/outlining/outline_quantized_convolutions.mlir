@@ -25,6 +25,24 @@ func.func @main(%x: tensor<?x16x9xui8> {nn.name = "x", nn.dims = ["b", 16, 9]})
 
 // -----
 
+// Offsets of one position take no patches: rows are the input's positions, whose channels lie apart.
+// CHECK-DAG: #[[POSITIONS:.*]] = affine_map<(d0, d1, d2, d3)[s0] -> (d0, d3, d1)>
+// CHECK-DAG: #[[FEATURES:.*]] = affine_map<(d0, d1, d2, d3)[s0] -> (d0, d2, d1)>
+// CHECK-NOT: rt.dispatch @{{.*}}map
+// CHECK: rt.dispatch @{{.*}}contract
+// CHECK: kernel.contract {{.*}} ins({{.*}} : tensor<?x16x9xi8>, tensor<2x4x16x4xi8>
+// CHECK-SAME: indexing_maps = [#[[POSITIONS]], {{.*}}, #[[FEATURES]]]
+func.func @main(%x: tensor<?x16x9xui8> {nn.name = "x", nn.dims = ["b", 16, 9]})
+    -> (tensor<?x20x9xi32> {nn.name = "y", nn.dims = ["b", 20, 9]}) {
+  %w = nn.constant dense<1> : tensor<20x16x1xi8>
+  %l = nn.cast %x {to = i32} : (tensor<?x16x9xui8>) -> tensor<?x16x9xi32>
+  %r = nn.cast %w {to = i32} : (tensor<20x16x1xi8>) -> tensor<20x16x1xi32>
+  %y = nn.conv %l, %r {dilations = array<i64: 1>, group = 1 : i64, pads = array<i64: 0, 0>, strides = array<i64: 1>} : (tensor<?x16x9xi32>, tensor<20x16x1xi32>) -> tensor<?x20x9xi32>
+  return %y : tensor<?x20x9xi32>
+}
+
+// -----
+
 // Few channels stay where they are, and so do their weights. A zero point of the weight takes sums of patches.
 // CHECK-DAG: rt.constant @{{.*}} {recipe = [{kind = "flip"}, {kind = "transpose", permutation = array<i64: 1, 0>}, {group = 4 : i64, kind = "pack", panel = 16 : i64}]{{.*}} : tensor<2x2x16x4xi8>
 // CHECK: rt.dispatch @i8_map
