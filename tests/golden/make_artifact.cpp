@@ -1,14 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Writes the artifact of fixtures.py's model.onnx by hand, so that golden cases also run where no compiler is built:
-// ids (batch, sequence) -> rows of a table of 10 -> plus bias (batch, sequence, 4).
+// ids (batch, sequence) -> rows of a table of 10 -> plus bias (batch, sequence, 4). Then the same without code for a
+// CPU, with shaders in its place that no driver would take: for cases that end before one is asked.
 
 #include <cstdio>
 
 #include "tests/runtime/artifact_builder.h"
 
+namespace {
+
+using namespace heddle;
+
+/// Whether all of |artifact| is in the file |path| now.
+bool write(const test::artifact_bytes &artifact, const char *path) {
+  std::FILE *file = std::fopen(path, "wb");
+  return file && std::fwrite(artifact.data(), 1, artifact.size, file) == artifact.size && std::fclose(file) == 0;
+}
+
+/// A second form of the shader for the first kernel, for devices that have more.
+void add_variants(fb::TargetT &target) {
+  auto &variants = target.shaders[0]->variants;
+  auto better = std::make_unique<fb::ShaderVariantT>(*variants[0]);
+  better->features = {"float16", "integer_dot_product_accelerated"};
+  variants.insert(variants.begin(), std::move(better));
+}
+
+} // namespace
+
 int main(int argc, char **argv) {
-  using namespace heddle;
   test::artifact_builder builder;
   builder.program.model = "model.onnx";
   builder.program.targets[0]->name = "cpu:x86-64-v3";
@@ -34,10 +54,15 @@ int main(int argc, char **argv) {
   entry.dispatch(add, {embedded, bias, result}, {count}, {blocks, one, zero, dims, "/dense/Add"});
 
   entry.table().steps[0]->instruction.AsDispatch()->error_sites[0]->what = "index";
-  const test::artifact_bytes artifact = builder.build();
-  std::FILE *file = argc == 2 ? std::fopen(argv[1], "wb") : nullptr;
-  if (!file || std::fwrite(artifact.data(), 1, artifact.size, file) != artifact.size || std::fclose(file) != 0) {
-    std::fprintf(stderr, "usage: heddle-golden-artifact FILE, which can be written\n");
+  bool isWritten = argc == 3 && write(builder.build(), argv[1]);
+  add_variants(builder.add_shader_target());
+  builder.build();
+  // The dispatches have axes for the shaders now; the CPU's part goes.
+  builder.program.targets.erase(builder.program.targets.begin());
+  for (auto &step : entry.table().steps)
+    step->instruction.AsDispatch()->targets.erase(step->instruction.AsDispatch()->targets.begin());
+  if (!isWritten || !write(builder.build(), argv[2])) {
+    std::fprintf(stderr, "usage: heddle-golden-artifact FILE SHADER_FILE, which can be written\n");
     return 2;
   }
   return 0;

@@ -42,7 +42,8 @@ int heddle_compiler_verify(const heddle_verify_options_t *options, char **out_su
   std::string inputs = options->input_count ? "" : " generated";
   for (size_t i = 0; i < options->input_count; ++i)
     inputs += std::string(" ") + options->inputs[i].name + " of rank " + std::to_string(options->inputs[i].rank);
-  *out_summary = strdup(("compared with" + inputs + "\n").c_str());
+  const std::string device = options->device && *options->device ? std::string(" on ") + options->device : "";
+  *out_summary = strdup(("compared with" + inputs + device + "\n").c_str());
   // What a user asks to be exact differs.
   return options->tolerance >= 0 && options->tolerance < 1e-9 ? 1 : 0;
 }
