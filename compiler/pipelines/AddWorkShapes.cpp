@@ -61,7 +61,11 @@ private:
       return symbols[symbol.getPosition()];
     auto binary = cast<AffineBinaryOpExpr>(expr);
     Value lhs = evaluate(binary.getLHS(), symbols), rhs = evaluate(binary.getRHS(), symbols);
-    return builder.create<rt::ShapeArithOp>(op.getLoc(), builder.getIndexType(), kindOf(binary.getKind()), lhs, rhs);
+    // Tiles and strides of different dispatches have much in common.
+    Value &known = results[{static_cast<unsigned>(binary.getKind()), {lhs, rhs}}];
+    if (!known)
+      known = builder.create<rt::ShapeArithOp>(op.getLoc(), builder.getIndexType(), kindOf(binary.getKind()), lhs, rhs);
+    return known;
   }
 
   static rt::ShapeKind kindOf(AffineExprKind kind) {
@@ -85,6 +89,7 @@ private:
   SmallVector<Value> added;
   llvm::DenseMap<Value, unsigned> numbers;
   llvm::DenseMap<int64_t, Value> constants;
+  llvm::DenseMap<std::pair<unsigned, std::pair<Value, Value>>, Value> results;
 };
 
 /// Result numbers of one dispatch's work arithmetic, one a target, and of |axes| |axesCounts| a target.

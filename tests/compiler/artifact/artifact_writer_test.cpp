@@ -73,8 +73,8 @@ module attributes {rt.targets = ["cpu:x86-64-v4", "cpu:x86-64-v3"]} {
 class ArtifactWriterTest : public ArtifactTest {
 protected:
   std::vector<TargetImage> images() {
-    return {{"cpu:x86-64-v4", {"avx512f"}, code, {{"other", 7}, {"scale", 4096}}},
-            {"cpu:x86-64-v3", {"avx2", "fma"}, code.drop_back(1), {{"scale", 8192}}}};
+    return {{"cpu:x86-64-v4", {"avx512f"}, code, {{"other", 7}, {"scale", 4096}}, {}, {}},
+            {"cpu:x86-64-v3", {"avx2", "fma"}, code.drop_back(1), {{"scale", 8192}}, {}, {}}};
   }
 
   /// Writes kModule and reads it with all checksums.
@@ -171,6 +171,119 @@ TEST_F(ArtifactWriterTest, TargetsKeepTheirOrderCodeAndAddresses) {
   EXPECT_STREQ(tables.kernels[0].root, "map");
   EXPECT_EQ(tables.kernels[0].binding_count, 3u);
   EXPECT_EQ(tables.kernels[0].size_count, 1u);
+}
+
+/// One kernel, dispatched once, for a CPU and for shaders.
+const char *const kShaderModule = R"(
+module attributes {rt.targets = ["cpu:x86-64-v3", "vulkan"]} {
+  rt.constant @w {source = dense<[1.0, 2.0]> : tensor<2xf32>, source_type = tensor<2xf32>, recipe = []} : tensor<2xf32>
+  kernel.func @scale(%x: tensor<2xf32>, %w: tensor<2xf32>) -> tensor<2xf32> {
+    %y = kernel.map bounds(affine_map<() -> (2)>) ins(%x, %w : tensor<2xf32>, tensor<2xf32>)
+        attributes {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>]} {
+    ^bb0(%e: f32, %f: f32):
+      kernel.yield %e : f32
+    } : tensor<2xf32>
+    kernel.return %y : tensor<2xf32>
+  }
+  rt.func @main attributes {inputs = [{name = "x", type = f32, dims = [2]}],
+                            outputs = [{name = "y", type = f32, dims = [2]}]} {
+    %zero, %one, %two, %four = rt.shape_func {
+      %0 = rt.shape_constant 0
+      %1 = rt.shape_constant 1
+      %2 = rt.shape_constant 2
+      %4 = rt.shape_constant 4
+      rt.yield %0, %1, %2, %4 : index, index, index, index
+    } : index, index, index, index
+    %x = rt.input 0
+    %w = rt.constant_buffer @w
+    %y = rt.output 0 sizes(%two)
+    rt.dispatch @scale ins(%x, %w) outs(%y) sizes() result_sizes(%two) grids(%one, %two) grains(%one, %one)
+        scratch(%zero, %zero)
+        axes(%two, %one, %one, %four, %zero, %zero, %four, %zero, %zero, %four, %zero, %zero)
+        {axes_counts = array<i64: 0, 12>, nodes = ["/Mul"],
+         results_info = [{name = "y", type = f32, permutation = array<i64: 0>}]}
+  }
+})";
+
+class ShaderWriterTest : public ArtifactWriterTest {
+protected:
+  ShaderWriterTest() {
+    parse(kShaderModule);
+    mlir::Type f32 = mlir::Float32Type::get(&context);
+    shader.operands = {
+        {f32, ShaderBinding::FirstInput}, {f32, ShaderBinding::Constants}, {f32, ShaderBinding::Results}};
+    shader.canFail = true;
+    ShaderVariant best;
+    best.features = {"float16"};
+    best.module = 1;
+    best.workgroup = {256, 1, 1};
+    best.constants = {3, 5};
+    best.tile = {4, 2, 1};
+    best.most = {1024, 0, 0};
+    best.sharedBytes = 20000;
+    ShaderVariant plain;
+    plain.workgroup = {64, 2, 1};
+    shader.variants = {best, plain};
+  }
+
+  /// Writes with |shaders| and hands over what the writer says to it.
+  std::string writeShaders(llvm::ArrayRef<Shader> shaders) {
+    TargetImage cpu{"cpu:x86-64-v3", {"avx2"}, code, {{"scale", 4096}}, {}, {}};
+    TargetImage vulkan{"vulkan", {}, spirv, {}, modules, shaders};
+    std::string text;
+    mlir::ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &diagnostic) { text += diagnostic.str(); });
+    EXPECT_EQ(succeeded(write("a.heddle", {cpu, vulkan})), text.empty());
+    return text;
+  }
+
+  const char spirv[44] = "two modules of twenty-four and twenty bytes";
+  const ShaderModule modules[2] = {{0, 24}, {24, 20}};
+  Shader shader;
+};
+
+TEST_F(ShaderWriterTest, ShadersArriveBesideCode) {
+  ASSERT_EQ(writeShaders(shader), "");
+  ASSERT_EQ(artifact.source.open_file(at("a.heddle").c_str()), nullptr);
+  heddle_status_t status = runtime::read_artifact(&artifact, /*verify_checksums=*/true);
+  ASSERT_EQ(status, nullptr) << heddle_status_message(status);
+  ASSERT_EQ(artifact.tables.targets.size(), 2u);
+  EXPECT_TRUE(artifact.tables.targets[0].shaders.empty());
+  const runtime::target_table &target = artifact.tables.targets[1];
+  EXPECT_STREQ(target.name, "vulkan");
+  EXPECT_EQ(artifact.tables.sections[target.section].length, sizeof(spirv));
+  ASSERT_EQ(target.modules.size(), 2u);
+  EXPECT_EQ(target.modules[1].offset, 24u);
+  EXPECT_EQ(target.modules[1].length, 20u);
+  ASSERT_EQ(target.shaders.size(), 1u);
+  const runtime::shader_table &read = target.shaders[0];
+  EXPECT_TRUE(read.can_fail);
+  ASSERT_EQ(read.operands.size(), 3u);
+  EXPECT_EQ(read.operands[1].type, HEDDLE_ELEMENT_F32);
+  EXPECT_EQ(read.operands[1].binding, runtime::shader_binding::constants);
+  ASSERT_EQ(read.variants.size(), 2u);
+  EXPECT_STREQ(read.variants[0].features[0], "float16");
+  EXPECT_EQ(read.variants[0].module, 1u);
+  EXPECT_EQ(read.variants[0].constants, (std::vector<uint32_t>{3, 5}));
+  EXPECT_EQ(read.variants[0].tile[1], 2u);
+  EXPECT_EQ(read.variants[0].most[0], 1024u);
+  EXPECT_EQ(read.variants[0].shared_bytes, 20000u);
+  EXPECT_EQ(read.variants[1].workgroup[1], 2u);
+  const auto &dispatch = std::get<runtime::dispatch_step>(artifact.tables.entries[0].steps[0]);
+  EXPECT_TRUE(dispatch.targets[0].axes.empty());
+  EXPECT_EQ(dispatch.targets[1].axes, (std::vector<uint32_t>{2, 1, 1, 3, 0, 0, 3, 0, 0, 3, 0, 0}));
+}
+
+TEST_F(ShaderWriterTest, ShadersFitTheirKernels) {
+  EXPECT_EQ(writeShaders({shader, shader}),
+            "'builtin.module' op expects a shader for each of 1 kernels for vulkan, got 2");
+  Shader odd = shader;
+  odd.operands.pop_back();
+  EXPECT_EQ(writeShaders(odd), "'builtin.module' op expects 3 operands of the shader for kernel 'scale', got 2");
+  odd = shader;
+  odd.operands[0].type = mlir::IndexType::get(&context);
+  EXPECT_EQ(writeShaders(odd), "'builtin.module' op expects an element type that artifacts have in the shader for "
+                               "kernel 'scale', got 'index'");
+  EXPECT_EQ(countFiles(), 0u);
 }
 
 TEST_F(ArtifactWriterTest, ConstantsAreAlignedAndStoredOnce) {
