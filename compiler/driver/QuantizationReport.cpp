@@ -34,8 +34,12 @@ std::vector<PlaceReport> heddle::describePlaces(ModuleOp module) {
 
 /// What became of a place that is quantised.
 static std::string describeForm(const PlaceReport &place, const QuantizationReport &quantization) {
-  return place.kind == "attention" ? "scores of 8 bits" : quantization.scheme;
+  return place.kind == "attention"          ? "scores of 8 bits"
+         : place.kind == "attention values" ? "weights and values of 8 bits"
+                                            : quantization.scheme;
 }
+
+static bool isAttention(const PlaceReport &place) { return StringRef(place.kind).starts_with("attention"); }
 
 /// The figures of |place|, where there are some.
 static const PlaceLoss *findLoss(const PlaceReport &place, const QuantizationReport &quantization) {
@@ -52,10 +56,19 @@ std::string heddle::describeQuantized(ArrayRef<std::string> nodes, const Quantiz
   llvm::StringSet<> names;
   for (const std::string &node : nodes)
     names.insert(node);
-  for (const PlaceReport &place : quantization.places)
-    if (llvm::any_of(place.nodes, [&](const std::string &node) { return names.contains(node); }))
-      return place.reason.empty() ? "yes: " + describeForm(place, quantization) : "no: " + place.reason;
-  return "no: it has no matrix of weights";
+  // Of attention the forms of both products, or why its scores have none.
+  std::string forms, reason;
+  for (const PlaceReport &place : quantization.places) {
+    if (llvm::none_of(place.nodes, [&](const std::string &node) { return names.contains(node); }))
+      continue;
+    if (place.reason.empty())
+      forms += (forms.empty() ? "" : ", ") + describeForm(place, quantization);
+    else if (reason.empty())
+      reason = place.reason;
+    if (!isAttention(place))
+      break;
+  }
+  return !forms.empty() ? "yes: " + forms : "no: " + (reason.empty() ? "it has no matrix of weights" : reason);
 }
 
 std::string heddle::formatMegabytes(uint64_t bytes) { return llvm::formatv("{0:f1} MB", bytes / 1e6).str(); }
@@ -65,7 +78,11 @@ static std::string percent(double share) { return llvm::formatv("{0:f2} %", 100 
 /// "12 of 12 products, 2 of 3 tables".
 static std::string countPlaces(ArrayRef<PlaceReport> places) {
   std::string text;
-  for (StringRef kind : {"product", "table", "convolution", "attention"}) {
+  for (auto [kind, one, many] : {std::tuple("product", "product", "products"),
+                                 {"table", "table", "tables"},
+                                 {"convolution", "convolution", "convolutions"},
+                                 {"attention", "attention", "attentions"},
+                                 {"attention values", "attention's values", "attentions' values"}}) {
     size_t all = 0, quantized = 0;
     for (const PlaceReport &place : places)
       if (place.kind == kind) {
@@ -73,9 +90,9 @@ static std::string countPlaces(ArrayRef<PlaceReport> places) {
         quantized += place.reason.empty();
       }
     // Attention is mentioned where there is news of it; the report gives reasons.
-    if (all != 0 && (kind != "attention" || quantized != 0))
-      text += (text.empty() ? "" : ", ") + std::to_string(quantized) + " of " + std::to_string(all) + " " + kind.str() +
-              (all == 1 ? "" : "s");
+    if (all != 0 && (!StringRef(kind).starts_with("attention") || quantized != 0))
+      text += (text.empty() ? "" : ", ") + std::to_string(quantized) + " of " + std::to_string(all) + " " +
+              (all == 1 ? one : many);
   }
   return text;
 }
@@ -121,7 +138,9 @@ void heddle::summarizeQuantization(const CompileReport &report, llvm::raw_ostrea
     return;
   }
   const QuantizationLoss &loss = *quantization.loss;
-  os << "; weights were " << formatMegabytes(loss.floatWeightBytes) << "\n";
+  if (!quantization.scheme.empty())
+    os << "; weights were " << formatMegabytes(loss.floatWeightBytes);
+  os << "\n";
   os << "loss     " << describeOutputs(loss.outputs) << "\n";
   os << "         on " << loss.inputs << (loss.channelRanges.empty() ? "" : ", activations smoothed by them") << "\n";
   if (!loss.plainScales.empty())
@@ -202,7 +221,7 @@ void heddle::writeQuantization(llvm::json::OStream &json, const CompileReport &r
           json.attribute("quantized", place.reason.empty());
           if (!place.reason.empty())
             json.attribute("reason", place.reason);
-          if (const PlaceLoss *loss = findLoss(place, quantization); loss && place.kind == "attention")
+          if (const PlaceLoss *loss = findLoss(place, quantization); loss && isAttention(place))
             json.attribute("cosine", loss->cosine);
         });
     });

@@ -122,10 +122,13 @@ double LossStatistics::getSqnr(size_t place) const {
   return figures.error == 0 ? kMost : std::isnan(decibels) ? 0 : std::clamp(decibels, 0.0, kMost);
 }
 
-double LossStatistics::getLeastCosine(size_t place) const {
+double LossStatistics::getNoise(size_t place) const {
+  return places[place].error == 0 ? 0 : places[place].error / places[place].signal;
+}
+
+double LossStatistics::getLeastCosine(double noise) {
   // A vector within e of x is at most arcsin(e / |x|) from it.
-  double noise = places[place].error / places[place].signal;
-  return places[place].error == 0 ? 1 : noise < 1 ? std::sqrt(1 - noise) : 0;
+  return noise < 1 ? std::sqrt(1 - noise) : 0;
 }
 
 std::pair<int64_t, double> LossStatistics::getOutlier(size_t place) const {

@@ -30,8 +30,10 @@ public:
   llvm::ArrayRef<float> getChannels(size_t place) const { return places[place].channels; }
   /// 1 - the least of the outputs' mean cosines.
   double getDistance() const;
-  /// The least cosine that a place's noise leaves between its float and its quantised result.
-  double getLeastCosine(size_t place) const;
+  /// Noise to signal of a place, as squares.
+  double getNoise(size_t place) const;
+  /// The least cosine that such noise leaves between two results.
+  static double getLeastCosine(double noise);
   /// The channel of its input that reaches farthest and its ratio to the median; -1 where there is none.
   std::pair<int64_t, double> getOutlier(size_t place) const;
 

@@ -55,7 +55,10 @@ struct QuantizationLoss {
   std::vector<OutputLoss> plainScales; ///< what the outputs would be without pair-safe weights; empty where they are
   std::vector<PlaceLoss> places;
   std::vector<std::string> exclude;        ///< a node of each place that the search left float: values for --exclude
-  std::vector<std::string> lossyAttention; ///< a node of each attention that `auto` leaves float for what it would lose
+  std::vector<std::string> lossyAttention; ///< a node of each attention whose scores `auto` leaves float for their loss
+  std::vector<std::string> lossyValues;    ///< the same of weights and values
+  /// What attention's values reach: an option of the compilation.
+  std::map<std::string, std::vector<float>> valueRanges;
   /// What smoothing takes, where it makes the outputs better than they are without: options of the compilation.
   std::map<std::string, std::vector<float>> channelRanges;
   size_t sampleCount = 0;

@@ -147,7 +147,7 @@ LogicalResult ModelCompiler::runPhase(Phase phase) {
     result = fuse();
     break;
   case Phase::Quantization:
-    setChannelRanges(options.quantization, *out.module);
+    setRanges(options.quantization, *out.module);
     result = runPipeline([&](OpPassManager &pm) {
       buildQuantizationPipeline(pm, options.quantization, needsPairSafeWeights(options.quantization, out.targets),
                                 whyFloatAttention(options.quantization, out.targets));

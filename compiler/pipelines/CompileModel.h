@@ -37,13 +37,18 @@ struct QuantizationOptions {
   std::vector<std::string> exclude; ///< globs on nodes' names: what stays float
   /// max |x| for each channel of what a product multiplies, by the name of one of its nodes: smooths w8a8. Empty: none.
   std::map<std::string, std::vector<float>> channelRanges;
-  size_t sampleCount = 0;           ///< that the ranges are from
-  std::string attention = "auto";   ///< scores as 8 bits: on, off, or auto: where that is faster and loses little
-  bool isAttentionMeasured = false; ///< auto knows what is lost
-  std::vector<std::string> lossyAttention; ///< a node of each that loses too much
-  /// Why all attention stays float (empty: it needn't), decided for other targets than those that are compiled for.
+  size_t sampleCount = 0; ///< that the ranges are from
+  /// max |x| for each head and channel of attention's values, by the name of one of its nodes: those multiply as 8
+  /// bits.
+  std::map<std::string, std::vector<float>> valueRanges;
+  std::string attention = "auto";          ///< as 8 bits: on, off, or auto: where that is faster and loses little
+  bool isAttentionMeasured = false;        ///< auto knows what is lost
+  std::vector<std::string> lossyAttention; ///< a node of each whose scores lose too much
+  std::vector<std::string> lossyValues;    ///< a node of each whose values do
+  /// Why all scores stay float (empty: they needn't), decided for other targets than those that are compiled for.
   std::optional<std::string> floatAttention;
-  bool compares = false; ///< both forms side by side, for measurements (nn-quantize-weights says how)
+  bool compares = false;    ///< both forms side by side, for measurements (nn-quantize-weights says how)
+  bool findsRanges = false; ///< with it: results with the ranges of attention's values
 };
 
 /// What to compile and how. Nothing here names a folder that reaches the artifact.

@@ -8,6 +8,9 @@
 #include "dialects/nn/NnDialect.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/bit.h"
+
+#include <cmath>
 
 using namespace mlir;
 using namespace heddle;
@@ -75,38 +78,93 @@ bool heddle::needsPairSafeWeights(const QuantizationOptions &options, ArrayRef<C
   return options.scheme == "w8a8" && options.allowsPairSafe && llvm::any_of(targets, addsInPairs);
 }
 
-std::string heddle::whyFloatAttention(const QuantizationOptions &options, ArrayRef<CompiledTarget> targets) {
-  if (options.floatAttention)
-    return *options.floatAttention;
+/// Why all attention stays float, whatever the targets are.
+static std::string whyFloat(const QuantizationOptions &options) {
   if (options.attention != "auto")
     return options.attention == "off" ? "switched off" : "";
   if (options.scheme != "w8a8")
     return "activations stay float";
+  return options.compares || options.isAttentionMeasured ? "" : "what it would lose isn't measured";
+}
+
+std::string heddle::whyFloatAttention(const QuantizationOptions &options, ArrayRef<CompiledTarget> targets) {
+  if (options.floatAttention)
+    return *options.floatAttention;
+  std::string reason = whyFloat(options);
   // Elsewhere codes multiply as floats, in 1.0 to 1.1 times the time that floats take.
   auto multipliesBytes = [](const CompiledTarget &compiled) {
     return llvm::is_contained(compiled.target->getFeatures(), "avx512vnni");
   };
-  if (!llvm::all_of(targets, multipliesBytes))
-    return "a target has no VNNI, without which codes gain nothing";
-  return options.compares || options.isAttentionMeasured ? "" : "what it would lose isn't measured";
+  bool isSlow = options.attention == "auto" && options.scheme == "w8a8" && !llvm::all_of(targets, multipliesBytes);
+  return isSlow ? "a target has no VNNI, without which codes gain nothing" : reason;
 }
 
-void heddle::setChannelRanges(const QuantizationOptions &options, ModuleOp module) {
-  if (options.channelRanges.empty())
+std::string heddle::whyFloatValues(const QuantizationOptions &options) {
+  std::string reason = whyFloat(options);
+  if (reason.empty() && !options.findsRanges && options.valueRanges.empty())
+    return "what its values reach takes calibration data";
+  return reason;
+}
+
+/// The upper 16 bits of an f32.
+static constexpr int kKeptBits = 16;
+
+float heddle::roundRange(float range) {
+  uint32_t bits = llvm::bit_cast<uint32_t>(range), rest = bits & ((1U << kKeptBits) - 1);
+  return std::isfinite(range) && rest != 0 ? llvm::bit_cast<float>(bits - rest + (1U << kKeptBits)) : range;
+}
+
+std::string heddle::formatRanges(const std::map<std::string, std::vector<float>> &ranges) {
+  std::string text;
+  for (const auto &[node, numbers] : ranges) {
+    text += (text.empty() ? "" : " ") + node + "=";
+    for (float number : numbers)
+      text += llvm::utohexstr(llvm::bit_cast<uint32_t>(number) >> kKeptBits, /*LowerCase=*/true, /*Width=*/4);
+  }
+  return text;
+}
+
+std::map<std::string, std::vector<float>> heddle::parseRanges(StringRef text) {
+  std::map<std::string, std::vector<float>> ranges;
+  SmallVector<StringRef> parts;
+  text.split(parts, ' ', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
+  for (StringRef part : parts) {
+    auto [node, digits] = part.rsplit('=');
+    std::vector<float> numbers;
+    uint32_t bits = 0;
+    for (; digits.size() >= 4 && !digits.take_front(4).getAsInteger(16, bits); digits = digits.drop_front(4))
+      numbers.push_back(llvm::bit_cast<float>(bits << kKeptBits));
+    if (digits.empty() && !numbers.empty())
+      ranges[node.str()] = std::move(numbers);
+  }
+  return ranges;
+}
+
+static void setRanges(ModuleOp module, StringRef name, const std::map<std::string, std::vector<float>> &found) {
+  if (found.empty())
     return;
   Builder builder(module.getContext());
   NamedAttrList entries;
-  for (const auto &[node, ranges] : options.channelRanges)
+  for (const auto &[node, ranges] : found)
     entries.set(node, builder.getDenseF32ArrayAttr(ranges));
-  module->setAttr(nn::NnDialect::getChannelRangesAttrName(), entries.getDictionary(module.getContext()));
+  module->setAttr(name, entries.getDictionary(module.getContext()));
+}
+
+void heddle::setRanges(const QuantizationOptions &options, ModuleOp module) {
+  ::setRanges(module, nn::NnDialect::getChannelRangesAttrName(), options.channelRanges);
+  ::setRanges(module, nn::NnDialect::getValueRangesAttrName(), options.valueRanges);
 }
 
 void heddle::addQuantizationOptions(const QuantizationOptions &options, ArrayRef<CompiledTarget> targets,
                                     std::vector<std::pair<std::string, std::string>> &normalized) {
-  if (options.attention != "auto" || whyFloatAttention(options, targets).empty())
+  if (options.attention != "auto" || whyFloatAttention(options, targets).empty() || whyFloatValues(options).empty())
     normalized.push_back({"attention-int8", options.attention});
   if (!options.lossyAttention.empty())
     normalized.push_back({"attention-float", llvm::join(options.lossyAttention, " ")});
+  if (!options.lossyValues.empty())
+    normalized.push_back({"attention-float-values", llvm::join(options.lossyValues, " ")});
+  if (whyFloatValues(options).empty() && !options.valueRanges.empty())
+    normalized.push_back({"attention-value-ranges", formatRanges(options.valueRanges)});
   if (options.scheme.empty())
     return;
   normalized.push_back({"quantize", options.scheme});
@@ -114,9 +172,11 @@ void heddle::addQuantizationOptions(const QuantizationOptions &options, ArrayRef
     normalized.push_back({"embedding", options.embedding});
   if (!options.exclude.empty())
     normalized.push_back({"exclude", llvm::join(options.exclude, " ")});
-  // Not where they are: the data's own path is none of the artifact's business.
-  if (!options.channelRanges.empty())
+  // What was found, not where: the data's own path is none of the artifact's business.
+  if (!options.channelRanges.empty()) {
     normalized.push_back({"calibrate", std::to_string(options.sampleCount) + " samples"});
+    normalized.push_back({"channel-ranges", formatRanges(options.channelRanges)});
+  }
   if (!options.allowsPairSafe)
     normalized.push_back({"no-pair-safe", "true"});
 }

@@ -5,6 +5,7 @@
 #include "compiler/pipelines/Pipelines.h"
 
 #include "compiler/pipelines/CompileModel.h"
+#include "compiler/pipelines/CompileOptions.h"
 #include "compiler/transforms/fusion/Passes.h"
 #include "compiler/transforms/outlining/Passes.h"
 #include "compiler/transforms/quantization/Passes.h"
@@ -67,14 +68,17 @@ void heddle::buildQuantizationPipeline(OpPassManager &pm, const QuantizationOpti
     addWeights(pm, options, pairSafe);
   if (!hasWeights && options.attention != "on")
     return;
-  nn::QuantizeScoresPassOptions scores;
-  scores.selective = options.attention == "auto";
-  scores.unless = floatAttention;
-  scores.exclude = options.exclude;
-  scores.lossy = options.lossyAttention;
-  scores.compare = options.compares;
+  nn::QuantizeAttentionPassOptions attention;
+  attention.selective = options.attention == "auto";
+  attention.unless = floatAttention;
+  attention.unlessValues = whyFloatValues(options);
+  attention.exclude = options.exclude;
+  attention.lossy = options.lossyAttention;
+  attention.lossyValues = options.lossyValues;
+  attention.compare = options.compares;
+  attention.ranges = options.findsRanges;
   // Behind the weights: places that are compared count on from theirs.
-  pm.addPass(nn::createQuantizeScoresPass(scores));
+  pm.addPass(nn::createQuantizeAttentionPass(attention));
 }
 
 void heddle::buildOutliningPipeline(OpPassManager &pm, const OutliningOptions &options) {

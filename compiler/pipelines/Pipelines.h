@@ -17,9 +17,8 @@ void buildFusionPipeline(mlir::OpPassManager &pm);
 
 struct QuantizationOptions;
 
-/// Float weights to integers and scores of attention to products of codes, where |options| ask for it: nn in, nn out.
-/// |pairSafe| goes for weights of w8a8; |floatAttention| says why no attention is quantised and is empty if some may
-/// be.
+/// Float weights to integers and attention to products of codes, where |options| ask for it: nn in, nn out. |pairSafe|
+/// goes for weights of w8a8; |floatAttention| says why no attention's scores are quantised and is empty if some may be.
 void buildQuantizationPipeline(mlir::OpPassManager &pm, const QuantizationOptions &options, bool pairSafe,
                                const std::string &floatAttention);
 

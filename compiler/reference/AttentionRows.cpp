@@ -164,16 +164,38 @@ llvm::Expected<AttentionRows> AttentionRows::create(attn::AttentionInterface op,
   if (llvm::Error error =
           assign(rows.key, createMapped(*inputs.key, op.getKeyMapOrDefault(), inputs.keyScale, inputs.keyZeroPoint)))
     return error;
-  if (llvm::Error error = assign(
-          rows.value, createMapped(*inputs.value, op.getValueMapOrDefault(), inputs.valueScale, inputs.valueZeroPoint)))
+  auto sdpa = dyn_cast<attn::SdpaOp>(op.getOperation());
+  bool codesValues = sdpa && sdpa.getPvInt8Block();
+  if (llvm::Error error =
+          assign(rows.value, createMapped(*inputs.value, op.getValueMapOrDefault(),
+                                          codesValues ? nullptr : inputs.valueScale, inputs.valueZeroPoint)))
     return error;
   if (llvm::Error error = rows.checkExtents(op))
     return error;
-  if (auto sdpa = dyn_cast<attn::SdpaOp>(op.getOperation()); sdpa && sdpa.getQkInt8()) {
+  if (sdpa && sdpa.getQkInt8()) {
     quantizeRows(rows.query);
     quantizeRows(rows.key);
   }
+  if (codesValues)
+    if (llvm::Error error = quantizeValues(rows.value, inputs.value->getDims(), *inputs.valueScale))
+      return error;
   return rows;
+}
+
+llvm::Error AttentionRows::quantizeValues(Mapped &tensor, ArrayRef<int64_t> dims, const HostTensor &scale) {
+  llvm::Expected<Dims> joined = broadcastDims(scale.getDims(), dims);
+  if (!joined)
+    return joined.takeError();
+  if (ArrayRef<int64_t>(*joined) != dims)
+    return makeError("expects a value_scale that broadcasts onto " + toString(dims) + ", got " +
+                     toString(scale.getDims()));
+  HostTensor scales = broadcastTo(scale, dims);
+  for (auto [element, number] : llvm::zip_equal(tensor.elements, scales.getFloats())) {
+    auto step = static_cast<float>(number);
+    float code = std::nearbyint(static_cast<float>(element) * (1.0F / step));
+    element = std::isfinite(element) ? std::clamp(code, -127.0F, 127.0F) * double(step) : NAN;
+  }
+  return llvm::Error::success();
 }
 
 void AttentionRows::quantizeRows(Mapped &tensor) {

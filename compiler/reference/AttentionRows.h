@@ -98,6 +98,8 @@ private:
   /// Replaces each row along the head size by its codes times its scale: attn.sdpa's qk_int8. Products and sums of
   /// these are exact up to f64's rounding of scales.
   static void quantizeRows(Mapped &tensor);
+  /// Replaces values by their codes times the scales, which broadcast onto |dims|: attn.sdpa's pv_int8_block.
+  static llvm::Error quantizeValues(Mapped &tensor, llvm::ArrayRef<int64_t> dims, const HostTensor &scale);
   /// Entry |b| of a scalar or of a vector with one entry a batch.
   static int64_t getLength(const HostTensor *lengths, int64_t b, int64_t fallback);
 

@@ -61,16 +61,40 @@ struct Kept {
   }
 };
 
+// Of |kept|'s row, in blocks of |block| keys: codes of 7 bits relative to their block's greatest score, brought to that
+// of the row, and their sum.
+std::vector<double> codeWeights(const AttentionRows &rows, const Kept &kept, int64_t block, double &sum) {
+  ArrayRef<double> scores = rows.getScores();
+  std::vector<double> result(scores.size());
+  sum = 0;
+  for (size_t begin = 0; begin < scores.size(); begin += block) {
+    size_t end = std::min(begin + static_cast<size_t>(block), scores.size());
+    double maximum = -INFINITY;
+    for (size_t j = begin; j < end; ++j)
+      if (kept.keep[j])
+        maximum = std::isnan(scores[j]) || scores[j] > maximum ? scores[j] : maximum;
+    double factor = weigh(maximum, kept.maximum);
+    for (size_t j = begin; j < end; ++j) {
+      result[j] = kept.keep[j] ? std::nearbyint(127 * weigh(scores[j], maximum)) : 0;
+      // A block far below the row's greatest score adds nothing, rather than 0 times what may not be finite.
+      result[j] = result[j] == 0 ? 0 : result[j] * factor;
+      sum += result[j];
+    }
+  }
+  return result;
+}
+
 // The tensors that attn.sdpa fills.
 struct Outputs {
   std::vector<double> output, lse, probabilities;
 };
 
-// What happens to a row's probabilities: the rule for rows without keys, then a region, or rounding to steps, or
-// nothing.
+// What happens to a row's probabilities: the rule for rows without keys, then a region, or rounding to steps or to
+// codes by blocks, or nothing.
 struct Weighting {
   attn::FullyMasked rule;
   std::optional<double> probabilityScale;
+  std::optional<int64_t> codedBlock;
   CapturingRegion region;
 };
 
@@ -90,7 +114,8 @@ llvm::Error evaluateRow(const AttentionRows &rows, Weighting &weighting, std::ve
   } else {
     // weight (keys) = exp(score - maximum) / sum
     double sum;
-    weights = kept.weights(rows, kept.maximum, sum);
+    weights = weighting.codedBlock ? codeWeights(rows, kept, *weighting.codedBlock, sum)
+                                   : kept.weights(rows, kept.maximum, sum);
     lse = kept.maximum + std::log(sum);
     for (size_t j = 0; j < weights.size(); ++j) {
       probabilities[j] = weights[j] / sum;
@@ -128,7 +153,7 @@ llvm::Expected<Results> evaluate(attn::SdpaOp op, In<attn::SdpaOp> in) {
       CapturingRegion::create(op.getProbability(), in.getProbabilityCaptures(), op.getProbabilityCaptureMapList());
   if (!region)
     return region.takeError();
-  Weighting weighting{op.getFullyMasked(), toDouble(op.getProbabilityScale()), std::move(*region)};
+  Weighting weighting{op.getFullyMasked(), toDouble(op.getProbabilityScale()), op.getPvInt8Block(), std::move(*region)};
   Outputs all{std::vector<double>(*count), std::vector<double>(batches * heads * queries),
               std::vector<double>(op.getProbabilities() ? *weightCount : keys)};
   std::vector<double> out(valueSize);

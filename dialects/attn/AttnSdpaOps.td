@@ -130,6 +130,22 @@ def Attn_SdpaOp : Attn_SdpaBaseOp<"sdpa", [AttrSizedResultSegments]> {
     If a number of a row isn't finite, its scale is NaN. The sum of codes is exact: f32 holds it up to a head size of
     1024, which is the greatest allowed. Codes depend on their own row alone, so neither the batch nor padding matters.
 
+    **Values of bytes.** With `pv_int8_block` = B weights and value, of f32, multiply as integers of 8 bits, for one block
+    of B keys (from key 0 on) at a time. `value_scale`, whose extents of batch and keys are 1, is what value's codes
+    stand for; a block's weights are relative to its own greatest score:
+
+        value_code = clamp(round_half_even(value * (1 / value_scale)), -127, 127)
+        code[j]    = round_half_even(127 * exp(score[j] - block_max))                      (0 to 127; 0 for hidden keys)
+        state      = (value_scale * sum_j code[j] * value_code[j], block_max, sum_j code[j])
+
+    The states of the blocks join as attn.merge_partials does it, and accumulator / sum is the output. Sums of codes are
+    exact, also in f32 up to blocks of 1024 keys, the most allowed. Since nothing but a key's place counts blocks off,
+    neither the batch nor keys that are added behind matter. That the divisor is the codes' sum rather than that of
+    exp(...) costs no accuracy (MiniLM's layers are off by 1.6, 2.0 and 3.3 % with it and by 1.7, 1.6 and 3.0 % without,
+    most of which is value's rounding), makes constant values exact, and gives the same bits on every target. A value
+    that isn't finite makes its channel NaN in rows where its key's code isn't 0. Such an op has neither lse nor
+    probabilities nor a probability region.
+
     Example: causal attention with a key padding mask, 12 heads on 4 key heads, in BSND.
 
     ```mlir
@@ -174,16 +190,18 @@ def Attn_SdpaOp : Attn_SdpaBaseOp<"sdpa", [AttrSizedResultSegments]> {
     multiple of kv_num_heads, got 12 and 5`; `expects exactly one of the attribute scale and the operand
     scale`; `expects score region arguments ('f32', 'index', 'index', 'index', 'index'), got ...`; `expects no
     probability_scale beside a probability region`; `expects query and key of f32 with
-    qk_int8, got 'i8' and 'i8'`.
+    qk_int8, got 'i8' and 'i8'`; `expects a value_scale with pv_int8_block`; `expects pv_int8_block from 1 to 1024, got
+    2048`.
 
     Rationale: dialects/attn/README.md, decisions 1 to 7.
   }];
   let arguments = !con(Attn_Inputs, (ins Variadic<AnyRankedTensor>:$probability_captures), Attn_Attributes,
-                       (ins DefaultValuedAttr<AffineMapArrayAttr, "{}">:$probability_capture_maps, UnitAttr:$qk_int8));
+                       (ins DefaultValuedAttr<AffineMapArrayAttr, "{}">:$probability_capture_maps, UnitAttr:$qk_int8,
+                        OptionalAttr<I64Attr>:$pv_int8_block));
   let regions = (region MaxSizedRegion<1>:$score, MaxSizedRegion<1>:$mask, MaxSizedRegion<1>:$probability);
   let extraClassDeclaration = Attn_MapAccessors # [{
     /// 127 * 127 * 1024 < 2^24.
-    static constexpr int64_t kMaxQkInt8HeadSize = 1024;
+    static constexpr int64_t kMaxQkInt8HeadSize = 1024, kMaxPvInt8Block = 1024;
     ::llvm::SmallVector<::mlir::AffineMap> getProbabilityCaptureMapList() {
       return ::llvm::to_vector(getProbabilityCaptureMaps().getAsValueRange<::mlir::AffineMapAttr>());
     }

@@ -159,10 +159,11 @@ LogicalResult verifyScalars(AttentionInterface op, const AttentionExtents &exten
 }
 
 /// Checks the scale and zero point of one tensor.
-LogicalResult verifyQuantization(Operation *op, StringRef name, Value tensor, Value scale, Value zeroPoint) {
+LogicalResult verifyQuantization(Operation *op, StringRef name, Value tensor, Value scale, Value zeroPoint,
+                                 bool mayScaleFloats = false) {
   RankedTensorType type = getTensorType(tensor);
   bool isInteger = type.getElementType().isInteger();
-  if (isInteger != static_cast<bool>(scale))
+  if (isInteger != static_cast<bool>(scale) && !(scale && mayScaleFloats))
     return op->emitOpError("expects ") << name << "_scale exactly where " << name << " holds integers";
   if (zeroPoint && !isInteger)
     return op->emitOpError("expects no ") << name << "_zero_point where " << name << " holds floats";
@@ -182,9 +183,11 @@ LogicalResult verifyQuantization(Operation *op, StringRef name, Value tensor, Va
 }
 
 LogicalResult verifyQuantization(AttentionInterface op) {
+  auto sdpa = dyn_cast<SdpaOp>(op.getOperation());
   if (failed(verifyQuantization(op, "query", op.getQuery(), op.getQueryScale(), op.getQueryZeroPoint())) ||
       failed(verifyQuantization(op, "key", op.getKey(), op.getKeyScale(), op.getKeyZeroPoint())) ||
-      failed(verifyQuantization(op, "value", op.getValue(), op.getValueScale(), op.getValueZeroPoint())))
+      failed(verifyQuantization(op, "value", op.getValue(), op.getValueScale(), op.getValueZeroPoint(),
+                                sdpa && sdpa.getPvInt8Block())))
     return failure();
   std::optional<APFloat> step = op.getProbabilityScale();
   if (step && (!step->isFinite() || step->isNegative() || step->isZero()))
@@ -328,6 +331,30 @@ static LogicalResult verifyQkInt8(SdpaOp op, int64_t headSize) {
   return success();
 }
 
+/// Checks what weights and values of 8 bits need: floats to quantise, scales a channel, sums that f32 holds, and nobody
+/// who asks for weights.
+static LogicalResult verifyPvInt8(SdpaOp op) {
+  std::optional<int64_t> block = op.getPvInt8Block();
+  if (!block)
+    return success();
+  if (*block < 1 || *block > SdpaOp::kMaxPvInt8Block)
+    return op.emitOpError("expects pv_int8_block from 1 to ") << SdpaOp::kMaxPvInt8Block << ", got " << *block;
+  Type value = getTensorType(op.getValue()).getElementType();
+  if (!value.isF32())
+    return op.emitOpError("expects a value of f32 with pv_int8_block, got ") << value;
+  if (!op.getValueScale())
+    return op.emitOpError("expects a value_scale with pv_int8_block");
+  ArrayRef<int64_t> extents = getTensorType(op.getValueScale()).getShape();
+  for (auto [extent, expr] : llvm::zip(extents, op.getValueMapOrDefault().getResults()))
+    if (unsigned position = cast<AffineDimExpr>(expr).getPosition();
+        (position == kBatch || position == kKey) && extent != 1)
+      return op.emitOpError("expects a value_scale of extent 1 along batch and keys with pv_int8_block, got ")
+             << formatList(extents);
+  if (op.getLse() || op.getProbabilities() || op.getProbabilityScale() || !op.getProbability().empty())
+    return op.emitOpError("expects neither lse nor probabilities nor what changes them with pv_int8_block");
+  return success();
+}
+
 LogicalResult SdpaOp::verify() {
   auto op = cast<AttentionInterface>(getOperation());
   AttentionExtents extents;
@@ -338,7 +365,7 @@ LogicalResult SdpaOp::verify() {
     return failure();
   if (!getProbability().empty() && getProbabilityScale())
     return emitOpError("expects no probability_scale beside a probability region");
-  if (failed(verifyQkInt8(*this, extents.size.extent)))
+  if (failed(verifyQkInt8(*this, extents.size.extent)) || failed(verifyPvInt8(*this)))
     return failure();
   int64_t heads = getQNumHeads();
   if (Value lse = getLse())

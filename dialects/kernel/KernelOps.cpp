@@ -387,7 +387,8 @@ static LogicalResult verifyAttentionMaps(AttentionOp op, ArrayRef<AffineMap> map
       !avoids(maps[2], {Loops::QueryHead, Loops::Row, Loops::HeadSize}))
     return op.emitOpError() << "expects query, key and value to depend on their own loops only";
   for (auto [i, map] : llvm::enumerate(maps.drop_back(op.getNumResults())))
-    if (i >= 3 && i != op.getPartsInput() && !avoids(map, {Loops::HeadSize, Loops::ValueSize}))
+    if (i >= 3 && i != op.getPartsInput() && i != op.getValueScaleInput() &&
+        !avoids(map, {Loops::HeadSize, Loops::ValueSize}))
       return op.emitOpError() << "expects captures not to depend on the head sizes, got " << AffineMapAttr::get(map);
   if (!op.getGivesParts() && !avoids(maps[op.getInputs().size()], {Loops::Key, Loops::HeadSize}))
     return op.emitOpError() << "expects the output not to depend on keys and the query's head size";
@@ -428,6 +429,31 @@ static LogicalResult verifyQkInt8(AttentionOp op) {
   return success();
 }
 
+/// Values of 8 bits: floats to quantise, a scale a channel, and sums that f32 holds.
+static LogicalResult verifyPvInt8(AttentionOp op, ArrayRef<AffineMap> maps) {
+  std::optional<uint64_t> block = op.getPvInt8Block();
+  if (!block)
+    return success();
+  constexpr uint64_t kMaxBlock = 1024;
+  if (*block < 1 || *block > kMaxBlock)
+    return op.emitOpError() << "expects pv_int8_block from 1 to " << kMaxBlock << ", got " << int64_t(*block);
+  if (op.getPartSize() && *op.getPartSize() != *block)
+    return op.emitOpError() << "expects parts of pv_int8_block keys, got " << *op.getPartSize() << " and " << *block;
+  Type value = getElementTypeOrSelf(op.getValue()),
+       scale = getElementTypeOrSelf(op.getInputs()[*op.getValueScaleInput()]);
+  if (!value.isF32() || !scale.isF32())
+    return op.emitOpError() << "expects values and their scales of f32 with pv_int8_block, got " << value << " and "
+                            << scale;
+  AffineMap map = maps[*op.getValueScaleInput()];
+  for (unsigned loop = 0; loop < AttentionOp::NumLoops; ++loop)
+    if (loop != AttentionOp::KeyHead && loop != AttentionOp::ValueSize && map.isFunctionOfDim(loop))
+      return op.emitOpError() << "expects a scale for each key head and column of the value, got "
+                              << AffineMapAttr::get(map);
+  if (op.getHasLse() || op.getHasProbabilities() || !op.getProbability().empty())
+    return op.emitOpError() << "expects neither lse nor probabilities nor what changes them with pv_int8_block";
+  return success();
+}
+
 LogicalResult AttentionOp::verify() {
   if (getBounds().getNumResults() != NumLoops)
     return emitOpError() << "expects " << unsigned(NumLoops) << " loops, got " << getBounds().getNumResults();
@@ -441,7 +467,7 @@ LogicalResult AttentionOp::verify() {
     return emitOpError() << "expects " << 1 + getHasLse() + getHasProbabilities() << " results, got "
                          << getNumResults();
   if (failed(verifyAttentionMaps(*this, toMaps(getIndexingMaps()))) || failed(verifyParts(*this)) ||
-      failed(verifyQkInt8(*this)))
+      failed(verifyQkInt8(*this)) || failed(verifyPvInt8(*this, toMaps(getIndexingMaps()))))
     return failure();
   Builder builder(getContext());
   SmallVector<Type> captures = elementTypes(getCaptures().getTypes());

@@ -126,6 +126,12 @@ def Kernel_AttentionOp : Kernel_Root<"attention"> {
 
       s[n] = score(scale * (query_scale * key_scale) * sum over d of query_code * key_code, captures...)
 
+    With `pv_int8_block` weights and values multiply as codes of 8 bits in blocks of so many keys, as attn.sdpa defines.
+    The value's scales are an f32 input behind the scale's, whose map depends on g and e alone:
+
+      code[n] = roundeven(127 * exp(s[n] - max s of n's block))
+      results[map(b, g, r, m, e)] = join over the blocks of (value_scale * sum of code[n] * value_code[map], sum of code[n])
+
     With a `probability` region there are two passes over the keys: one for each row's maximum and sum, one for its
     weights. The region is applied to every key below kv_len, with 0 for those that the mask hides; targets skip hidden
     keys where it provably gives 0 for 0. Such kernels neither give nor take parts.
@@ -141,7 +147,7 @@ def Kernel_AttentionOp : Kernel_Root<"attention"> {
     of each row for each part, and a second one, with `takes_parts`, merges them. A state is what attn.online_sdpa
     gives for the part's kept keys alone: the sum of weights times values, the greatest score, the sum of weights
     (lowest number and 0 where there are none). Both kernels have the same other operands and regions. States are the
-    first kernel's only result and an input of the second, between scale and captures: a tensor of f32 whose map's n
+    first kernel's only result and an input of the second, between scales and captures: a tensor of f32 whose map's n
     is the number of the part and whose e is a column of the state, the value's columns, then maximum and sum; its
     first dimension counts the parts. If there are none, takes_parts computes everything itself, to the same bits. The
     sums of a state may be NaN where a value that isn't finite weighs 0; takes_parts then goes through that row's keys:
@@ -177,7 +183,7 @@ def Kernel_AttentionOp : Kernel_Root<"attention"> {
                        AffineMapArrayAttr:$indexing_maps, OptionalAttr<F32Attr>:$scale, StrAttr:$fully_masked,
                        UnitAttr:$has_kv_len, UnitAttr:$has_scale_input, UnitAttr:$has_lse, UnitAttr:$has_probabilities,
                        OptionalAttr<I64Attr>:$part_size, UnitAttr:$gives_parts, UnitAttr:$takes_parts,
-                       UnitAttr:$qk_int8);
+                       UnitAttr:$qk_int8, OptionalAttr<I64Attr>:$pv_int8_block);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let regions = (region SizedRegion<1>:$score, SizedRegion<1>:$mask, MaxSizedRegion<1>:$probability);
   let assemblyFormat = [{
@@ -191,15 +197,21 @@ def Kernel_AttentionOp : Kernel_Root<"attention"> {
     ::mlir::Value getQuery() { return getInputs()[0]; }
     ::mlir::Value getKey() { return getInputs()[1]; }
     ::mlir::Value getValue() { return getInputs()[2]; }
-    /// Number of the input that holds the lengths, the scale, the states of parts, and of the first capture.
+    /// Number of the input that holds the lengths, the scale, the value's scales, the states of parts, and of the first
+    /// capture.
     std::optional<unsigned> getKvLenInput() { return getHasKvLen() ? std::optional<unsigned>(3) : std::nullopt; }
     std::optional<unsigned> getScaleInput() {
       return getHasScaleInput() ? std::optional<unsigned>(3 + getHasKvLen()) : std::nullopt;
     }
-    std::optional<unsigned> getPartsInput() {
-      return getTakesParts() ? std::optional<unsigned>(3 + getHasKvLen() + getHasScaleInput()) : std::nullopt;
+    std::optional<unsigned> getValueScaleInput() {
+      return getPvInt8Block() ? std::optional<unsigned>(3 + getHasKvLen() + getHasScaleInput()) : std::nullopt;
     }
-    unsigned getFirstCapture() { return 3 + getHasKvLen() + getHasScaleInput() + getTakesParts(); }
+    std::optional<unsigned> getPartsInput() {
+      return getTakesParts() ? std::optional<unsigned>(getFirstCapture() - 1) : std::nullopt;
+    }
+    unsigned getFirstCapture() {
+      return 3 + getHasKvLen() + getHasScaleInput() + getPvInt8Block().has_value() + getTakesParts();
+    }
     ::mlir::OperandRange getCaptures() { return getInputs().drop_front(getFirstCapture()); }
   }];
 }

@@ -42,6 +42,8 @@ def Nn_Dialect : Dialect {
       model's weights became, without a reason those that are quantised.
     - `nn.channel_ranges = {"/layer.0/MatMul" = array<f32: 1.5, 0.25>}` on a module: max |x| for each channel of what
       the node multiplies, from calibration.
+    - `nn.value_ranges = {"/layer.0/Softmax" = array<f32: 2.5, 1.0>}` on a module: max |x| for each head and channel of
+      the values of the node's attention, from calibration.
     - `nn.specializes = @main` on a function: it is the entry point @main for some of its inputs' sizes.
 
     An imported op's location is `fused<#nn.onnx_op<"MatMul", "", 17>>["/layer.0/MatMul"]`: the node's name, and as
@@ -66,6 +68,8 @@ def Nn_Dialect : Dialect {
     static constexpr llvm::StringLiteral getRaisedAttrName() { return "nn.raised"; }
     /// Name of the module attribute with ranges of channels from calibration.
     static constexpr llvm::StringLiteral getChannelRangesAttrName() { return "nn.channel_ranges"; }
+    /// Name of the module attribute with ranges of attention's values from calibration.
+    static constexpr llvm::StringLiteral getValueRangesAttrName() { return "nn.value_ranges"; }
     /// Name of the module attribute that says of each place of weights what it became.
     static constexpr llvm::StringLiteral getQuantizationAttrName() { return "nn.quantization"; }
     /// Name of the function attribute that names the entry point which the function is for some sizes.

@@ -68,16 +68,21 @@ bench_case make_step(const std::string &kind, attention_text::parts_use use, int
 void add_codes(std::vector<bench_case> &result) {
   for (int64_t size : {32, 64, 128})
     for (const std::vector<int64_t> &sizes : {std::vector<int64_t>{1, 16, 16}, {1, 128, 128}, {1, 512, 512}})
-      for (bool is_codes : {false, true}) {
-        attention_text text{.key_heads = kHeads, .head_size = size, .value_size = size, .qk_int8 = is_codes};
+      for (auto [name, qk_int8, pv_int8] : {std::tuple("", false, false),
+                                            {"_qk_int8", true, false},
+                                            {"_pv_int8", false, true},
+                                            {"_int8", true, true}}) {
+        attention_text text{
+            .key_heads = kHeads, .head_size = size, .value_size = size, .qk_int8 = qk_int8, .pv_int8 = pv_int8};
         text.captures = {{"tensor<?x?xi64>", "0, 2", "b, n", "i64"}};
         text.score = kPaddingScore;
         text.mask = kPaddingMask;
-        bench_case next =
-            make_case(llvm::formatv("attention_head_size_{0}{1}", size, is_codes ? "_qk_int8" : ""), text, sizes);
-        next.prepare = [](std::vector<host_tensor> &inputs) {
-          for (int64_t i = 0; i < inputs[3].size(); ++i)
-            inputs[3].set_int(i, 1);
+        bench_case next = make_case(llvm::formatv("attention_head_size_{0}{1}", size, name), text, sizes);
+        next.prepare = [has_scales = pv_int8](std::vector<host_tensor> &inputs) {
+          for (int64_t i = 0; i < inputs.back().size(); ++i)
+            inputs.back().set_int(i, 1);
+          for (int64_t i = 0; has_scales && i < inputs[3].size(); ++i)
+            inputs[3].set_float(i, 2.0 / 127);
         };
         next.targets = byte_targets();
         result.push_back(next);

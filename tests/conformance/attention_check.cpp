@@ -2,13 +2,35 @@
 
 #include "tests/conformance/attention_check.h"
 
+#include <cmath>
+
 #include <gtest/gtest.h>
 
 namespace heddle::conformance {
 
+namespace {
+
+/// Queries and keys of -1, 0 and 1, and scales of values.
+void set_codes(const attention_text &text, inputs &values) {
+  for (unsigned i : {0, 1})
+    for (int64_t place = 0; place < values[i].size() && (i == 0 || text.layout != "fused"); ++place)
+      values[i].set_float(place, std::nearbyint(values[i].get_float(place) / 2));
+  if (text.scale_input)
+    values[text.value_scale_argument() - 1].set_float(0, 0.25);
+  set_value_scales(text, values);
+}
+
+} // namespace
+
+void set_value_scales(const attention_text &text, inputs &values) {
+  host_tensor &scales = values[text.value_scale_argument()];
+  for (int64_t i = 0; i < scales.size(); ++i)
+    scales.set_float(i, (1.5 + static_cast<double>(i % 5) / 4) / 127);
+}
+
 void check_attention(const attention_text &text, const shapes &sizes_list, const std::vector<change> &changes) {
   // Codes multiply by instructions of their own.
-  for (const std::string &target : text.qk_int8 ? byte_targets() : runnable_targets()) {
+  for (const std::string &target : text.qk_int8 || text.pv_int8 ? byte_targets() : runnable_targets()) {
     auto module = kernel_module::compile(text.build(), target);
     ASSERT_TRUE(module);
     unsigned seed = 1;
@@ -17,6 +39,8 @@ void check_attention(const attention_text &text, const shapes &sizes_list, const
       for (int64_t size : sizes)
         where += " " + std::to_string(size);
       inputs values = random_inputs(module->func("attention"), sizes, seed++);
+      if (text.pv_int8)
+        set_codes(text, values);
       if (apply)
         (*apply)(values, sizes);
       kernel_result expected = interpret(module->func("attention"), values, sizes);

@@ -92,6 +92,7 @@ std::string make_attributes(const attention_text &text) {
                              {text.lse && !gives, ", has_lse"},
                              {text.probabilities && !gives, ", has_probabilities"},
                              {text.qk_int8, ", qk_int8"},
+                             {text.pv_int8, ", pv_int8_block = 256 : i64"},
                              {gives, ", part_size = 256 : i64, gives_parts"},
                              {takes, ", part_size = 256 : i64, takes_parts"}})
     result += isSet ? name : "";
@@ -108,6 +109,8 @@ std::string attention_text::build() const {
     inputs.push_back({"%lengths", "tensor<?xi64>", "0", "b"});
   if (scale_input)
     inputs.push_back({"%factor", "tensor<f32>", "", ""});
+  if (pv_int8)
+    inputs.push_back({"%scales", llvm::formatv("tensor<{0}x{1}xf32>", key_heads, value_size), "", "g, e"});
   if (parts == parts_use::takes)
     inputs.push_back(make_states(*this, "%states"));
   std::string captured;

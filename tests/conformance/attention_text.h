@@ -33,10 +33,15 @@ struct attention_text {
   bool kv_len = false, scale_input = false, lse = false, probabilities = false;
   /// Query and key multiply as codes of 8 bits.
   bool qk_int8 = false;
+  /// Weights and values multiply as codes of 8 bits in blocks of 256 keys; the value's scales are the input behind the
+  /// scale.
+  bool pv_int8 = false;
   /// States of parts: none, gives (the only result) or takes (the input before the captures).
   enum class parts_use { none, gives, takes } parts = parts_use::none;
 
   std::string build() const;
+  /// Number of the argument that holds the value's scales.
+  unsigned value_scale_argument() const { return (layout == "fused" ? 1 : 3) + kv_len + scale_input; }
 };
 
 /// What exporters write for a 0/1 tensor of i64, capture 0: (1 - mask) * lowest is added, and hides a key.

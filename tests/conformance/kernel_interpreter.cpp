@@ -365,22 +365,58 @@ private:
     return row;
   }
 
-  /// weights (all keys) of a row and its logarithm of the sum; no weights where no key takes part.
-  values weigh(const attention_row &row, double *lse) {
-    double maximum = -INFINITY, sum = 0;
-    bool any = false;
-    for (size_t j = 0; j < row.keep.size(); ++j) {
-      if (!row.keep[j])
-        continue;
-      any = true;
-      maximum = std::isnan(row.scores[j]) || row.scores[j] > maximum ? row.scores[j] : maximum;
+  /// The greatest score of a row's keys |begin| to |end| that take part.
+  static double greatest(const attention_row &row, size_t begin, size_t end) {
+    double maximum = -INFINITY;
+    for (size_t j = begin; j < end; ++j)
+      if (row.keep[j])
+        maximum = std::isnan(row.scores[j]) || row.scores[j] > maximum ? row.scores[j] : maximum;
+    return maximum;
+  }
+
+  /// exp(score - maximum) of key |j|; with |is_coded| the code of 7 bits that it rounds to.
+  static double weight_of(const attention_row &row, size_t j, double maximum, bool is_coded) {
+    double weight = row.keep[j] && row.scores[j] != -INFINITY ? std::exp(row.scores[j] - maximum) : 0;
+    return is_coded ? std::nearbyint(127 * weight) : weight;
+  }
+
+  /// The weights (all keys) of a row whose blocks of |block| keys have codes of their own.
+  values weigh_blocks(const attention_row &row, size_t block) {
+    double maximum = greatest(row, 0, row.keep.size()), sum = 0;
+    values weights(bounds_[kernel::AttentionOp::Key]);
+    for (size_t begin = 0; begin < row.keep.size(); begin += block) {
+      size_t end = std::min(begin + block, row.keep.size());
+      double own = greatest(row, begin, end), factor = own == -INFINITY ? 0 : std::exp(own - maximum);
+      for (size_t j = begin; j < end; ++j) {
+        double code = weight_of(row, j, own, /*is_coded=*/true);
+        sum += weights[j].f = code == 0 ? 0 : code * factor;
+      }
     }
+    for (scalar &weight : weights)
+      weight.f /= sum;
+    return weights;
+  }
+
+  /// The current element of the value as it multiplies.
+  double value_of(kernel::AttentionOp op) {
+    double value = elements(2, 3)[0].f;
+    if (!op.getPvInt8Block())
+      return value;
+    auto scale = static_cast<float>(elements(*op.getValueScaleInput(), *op.getValueScaleInput() + 1)[0].f);
+    return quantize_value(value, scale);
+  }
+
+  /// weights (all keys) of a row and its logarithm of the sum; no weights where no key takes part.
+  values weigh(kernel::AttentionOp op, const attention_row &row, double *lse) {
     *lse = -INFINITY;
-    if (!any)
+    if (llvm::none_of(row.keep, [](bool kept) { return kept; }))
       return {};
+    if (std::optional<uint64_t> block = op.getPvInt8Block())
+      return weigh_blocks(row, *block);
+    double maximum = greatest(row, 0, row.keep.size()), sum = 0;
     values weights(bounds_[kernel::AttentionOp::Key]);
     for (size_t j = 0; j < row.keep.size(); ++j)
-      sum += weights[j].f = row.keep[j] && row.scores[j] != -INFINITY ? std::exp(row.scores[j] - maximum) : 0;
+      sum += weights[j].f = weight_of(row, j, maximum, /*is_coded=*/false);
     for (size_t j = 0; j < row.keep.size(); ++j)
       weights[j].f /= sum;
     *lse = maximum + std::log(sum);
@@ -413,11 +449,11 @@ private:
         maximum = row.keep[j] ? std::max(maximum, row.scores[j]) : maximum;
       std::vector<double> sums(columns, 0.0);
       for (int64_t j = begin; j < end; ++j) {
-        double weight = row.keep[j] ? std::exp(row.scores[j] - maximum) : 0;
+        double weight = weight_of(row, j, maximum, op.getPvInt8Block().has_value());
         sum += weight;
         for (int64_t e = 0; e < columns && weight != 0; ++e) {
           dims_[loops::Key] = j, dims_[loops::ValueSize] = e;
-          sums[e] += weight * elements(2, 3)[0].f;
+          sums[e] += weight * value_of(op);
         }
       }
       sums.push_back(maximum);
@@ -442,7 +478,7 @@ private:
       if (op.getFullyMasked() == "literal" && llvm::none_of(row.keep, [](bool kept) { return kept; }))
         row.keep.assign(row.keep.size(), true);
       double lse, filling = op.getFullyMasked() == "nan" ? NAN : 0.0;
-      values probabilities = weigh(row, &lse), weights = probabilities;
+      values probabilities = weigh(op, row, &lse), weights = probabilities;
       bool has_region = !op.getProbability().empty();
       if (has_region)
         weights = change_weights(op, probabilities, keys, filling);
@@ -452,7 +488,7 @@ private:
         for_each({loops::Key}, [&] {
           double weight = weights.empty() ? 0 : weights[dims_[loops::Key]].f;
           if (weight != 0)
-            sum += weight * elements(2, 3)[0].f;
+            sum += weight * value_of(op);
         });
         dims_[loops::Key] = 0;
         write_one(0, scalar::of(sum));

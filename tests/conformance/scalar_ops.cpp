@@ -258,4 +258,9 @@ void quantize_row(std::vector<double> &row) {
     x = is_finite ? std::nearbyint(static_cast<float>(x) * inverse) * static_cast<double>(scale) : NAN;
 }
 
+double quantize_value(double value, float scale) {
+  float code = std::nearbyint(static_cast<float>(value) * (1.0F / scale));
+  return std::isfinite(value) ? std::clamp(code, -127.0F, 127.0F) * static_cast<double>(scale) : NAN;
+}
+
 } // namespace heddle::conformance

@@ -33,4 +33,7 @@ int64_t evaluate(mlir::AffineExpr expr, llvm::ArrayRef<int64_t> dims, llvm::Arra
 /// Replaces f32 numbers by their codes of 8 bits times the scale: attn.sdpa's qk_int8.
 void quantize_row(std::vector<double> &row);
 
+/// An f32 number as its code of 8 bits times |scale|: attn.sdpa's pv_int8_block.
+double quantize_value(double value, float scale);
+
 } // namespace heddle::conformance

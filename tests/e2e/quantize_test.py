@@ -165,6 +165,9 @@ class QuantizeTest(case.ArtifactTestCase):
         self.assertTrue(any(kernel.get("outlier_ratio", 0) > 20 for kernel in losses[0]["kernels"]))
         options = json.loads(command.heddle("inspect", artifact, "--json").stdout)["options"]
         self.assertEqual(options["calibrate"], "8 samples")
+        # The artifact holds what its weights were smoothed by: each kernel agrees, not only the outputs.
+        summary = command.heddle("verify", artifact, model).stdout
+        self.assertRegex(summary, r"in step, 1 outputs; largest difference .*, bound 1\.0e-04")
 
     def test_calibration_data_that_do_not_fit_are_named(self):
         lines, array = self.scratch / "wrong.jsonl", self.scratch / "wrong.npz"
@@ -316,6 +319,102 @@ class QuantizeTest(case.ArtifactTestCase):
             self.assertLess(relative_error(values, plain[name]), 0.01)
             self.assertGreater(relative_error(values, plain[name]), 1e-5, "float by mistake")
             self.assertEqual(values[1:2].tobytes(), alone[name].tobytes())
+
+    def calibration(self):
+        """A file of the inputs that are compared with: values beyond those that were seen saturate."""
+        path = self.scratch / "values.npz"
+        np.savez(path, **self.feeds())
+        return path
+
+    def values_of(self, report):
+        return [place for place in report["quantization"]["places"] if place["kind"] == "attention values"]
+
+    def test_values_of_attention_are_quantised_by_data(self):
+        """Bit for bit alone and in a batch, padded and not, on one thread and two; on two kinds of instructions."""
+        feeds = self.feeds()
+        plain = self.run_artifact(self.plain, feeds)
+        one = {name: values[1:2] for name, values in feeds.items()}
+        padded = {name: np.pad(values, ((0, 0), (0, 300))) for name, values in one.items()}
+        for target in ("cpu:x86-64-v3", "cpu"):
+            artifact, path = self.scratch / "values.heddle", self.scratch / "values.json"
+            command.compile_model(self.model, artifact, "--attention-int8", "on", "--calibrate", self.calibration(),
+                                  "--target", target, "--report", path)
+            report = json.loads(path.read_text())
+            self.assertTrue(all(place["quantized"] and 0.998 < place["cosine"] < 1 for place in self.values_of(report)))
+            self.assertEqual({kernel["quantized"] for kernel in report["kernels"] if "attention" in kernel["name"]},
+                             {"yes: scores of 8 bits, weights and values of 8 bits"})
+            # The scales are in the artifact: it is compared kernel by kernel.
+            self.assertIn("in step", command.heddle("verify", artifact, self.model).stdout)
+            coded = self.run_artifact(artifact, feeds)
+            with heddle.Program(artifact, threads=1) as program:
+                alone, longer = program.run(one), program.run(padded)
+            for name, values in coded.items():
+                length = values.shape[1]
+                self.assertEqual(alone[name].tobytes(), np.ascontiguousarray(longer[name][:, :length]).tobytes())
+                self.assertEqual(values[1:2].tobytes(), alone[name].tobytes())
+                # Measured: 0.4 % of the largest value.
+                self.assertLess(relative_error(values, plain[name]), 0.01)
+                self.assertGreater(relative_error(values, plain[name]), 1e-4, "float by mistake")
+
+    def test_values_are_quantised_where_scores_gain_nothing(self):
+        data = ("--calibrate", self.calibration())
+        _, report = self.compile_quantized("v3", "--target", "cpu:x86-64-v3", *data)
+        self.assertEqual([place["quantized"] for place in self.attention_of(report)], [False, False])
+        self.assertEqual([place["quantized"] for place in self.values_of(report)], [True, True])
+        for options, reason in (((), "what its values reach takes calibration data"),
+                                (("--attention-int8", "off", *data), "switched off"),
+                                (("--exclude", "0.*", *data), "excluded")):
+            _, report = self.compile_quantized("float", *options)
+            self.assertEqual(self.values_of(report)[0].get("reason"), reason)
+
+    def test_values_and_scores_stay_float_together_for_a_bound(self):
+        _, report = self.compile_quantized("all", "--calibrate", self.calibration(), "--target", "cpu:cascadelake")
+        bound = 0.5 * report["quantization"]["loss"]["relative_error"]
+        options = ("--target", "cpu:cascadelake", "--max-loss", bound)
+        artifact, report = self.compile_quantized("bound", "--calibrate", self.calibration(), *options)
+        self.assertLessEqual(report["quantization"]["loss"]["relative_error"], bound)
+        # A name excludes both.
+        self.assertEqual([place["quantized"] for place in self.attention_of(report)],
+                         [place["quantized"] for place in self.values_of(report)])
+
+    def test_values_that_would_lose_too_much_stay_float(self):
+        """The values of the first key reach 1000 times as far as others, but no query looks at them."""
+        random = np.random.default_rng(3)
+        weights = {name: random.standard_normal((64, 64), dtype=np.float32) / 8 for name in "qkv"}
+        for name in "qkv":
+            weights[name][:2] = 0
+        weights["q"][1], weights["k"][0], weights["v"][0] = 1, -1, 1
+        inputs = random.standard_normal((1, 12, 64), dtype=np.float32)
+        inputs[:, 0], inputs[:, :, 0], inputs[:, :, 1] = 0, 0, 1
+        nodes, make = [], onnx.helper.make_node
+        for name in "qkv":
+            nodes += [make("MatMul", ["x", name], [name + "1"]), make("Reshape", [name + "1", "heads"], [name + "2"]),
+                      make("Transpose", [name + "2"], [name + "3"], perm=[0, 2, 3, 1] if name == "k" else [0, 2, 1, 3])]
+        nodes += [make("MatMul", ["q3", "k3"], ["scores"]), make("Mul", ["scores", "scale"], ["scaled"]),
+                  make("Softmax", ["scaled"], ["weights"], name="softmax", axis=-1),
+                  make("MatMul", ["weights", "v3"], ["y1"]), make("Transpose", ["y1"], ["y2"], perm=[0, 2, 1, 3]),
+                  make("Reshape", ["y2", "joined"], ["y"])]
+        constants = weights | {"heads": np.array([0, 0, 2, 32]), "joined": np.array([0, 0, 64]),
+                               "scale": np.float32(32 ** -0.5)}
+        value = onnx.helper.make_tensor_value_info
+        graph = onnx.helper.make_graph(nodes, "values", [value("x", onnx.TensorProto.FLOAT, ["b", "s", 64])],
+                                       [value("y", onnx.TensorProto.FLOAT, ["b", "s", 64])],
+                                       [onnx.numpy_helper.from_array(array, name) for name, array in constants.items()])
+        model, data, path = (self.scratch / f"far{suffix}" for suffix in (".onnx", ".npz", ".json"))
+        onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8), model)
+        artifact = self.scratch / "far.heddle"
+        for far, kept in ((1000, False), (2, True)):
+            inputs[:, 0, 0] = far
+            np.savez(data, x=inputs)
+            command.compile_model(model, artifact, "--quantize", "w8a8", "--calibrate", data, "--target",
+                                  "cpu:cascadelake", "--report", path)
+            report = json.loads(path.read_text())
+            (place,) = self.values_of(report)
+            self.assertEqual(place["quantized"], kept)
+            self.assertEqual(place["cosine"] > 0.998, kept)
+            self.assertEqual(place.get("reason"), None if kept else "it would lose too much")
+            options = json.loads(command.heddle("inspect", artifact, "--json").stdout)["options"]
+            self.assertEqual("attention-float-values" in options, not kept)
 
     def test_sentences_of_a_real_encoder(self):
         model = models.minilm()

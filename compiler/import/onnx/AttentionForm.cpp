@@ -296,7 +296,7 @@ attn::SdpaOp AttentionForm::createOp(llvm::ArrayRef<KeyMask> skipped) const {
       builder.getAffineMapArrayAttr(maskMaps),
       /*probability_scale=*/FloatAttr(), attn::NormalizerAttr::get(context, attn::Normalizer::Softmax),
       attn::FullyMaskedAttr::get(context, rule), /*probability_capture_maps=*/builder.getAffineMapArrayAttr({}),
-      /*qk_int8=*/UnitAttr());
+      /*qk_int8=*/UnitAttr(), /*pv_int8_block=*/IntegerAttr());
 }
 
 FailureOr<AttentionForm::Result> AttentionForm::build() const {

@@ -216,6 +216,10 @@ Value AttentionItem::isAtLeast(Value group, GroupClass expected) {
 Value AttentionItem::packBlock(const KeyBlock &block, bool all, Value packsKeys) {
   Value groups = b.create<arith::CeilDivUIOp>(loc, block.length, emitter.index(kKeyGroup));
   Value none = b.create<arith::ConstantIntOp>(loc, 0, 1);
+  if (shape.codesValues)
+    emitter.forLoop(emitter.index(0), emitter.size(shape.valueWidth), kLanes, [&](Value column) {
+      b.create<vector::StoreOp>(loc, emitter.zero(vectorType), emitter.scratch, place(shape.valueBits, column));
+    });
   SmallVector<Value> any =
       emitter.forLoop(emitter.index(0), groups, 1, ValueRange{none}, [&](Value group, ValueRange found) {
         Value start = emitter.mul(group, emitter.index(kKeyGroup));
@@ -247,6 +251,8 @@ void AttentionItem::packGroup(const KeyBlock &block, Value start, Value count, V
   else
     packKeys();
   loops[Loops::Key] = loops[Loops::HeadSize] = Value();
+  if (shape.codesValues)
+    packValueCodes(block, start, count);
   if (!shape.copyValue)
     return;
   emitter.forLoop(start, emitter.add(start, count), 1, [&](Value key) {

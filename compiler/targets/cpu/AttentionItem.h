@@ -81,6 +81,14 @@ public:
   mlir::Value loadOffsets(mlir::Value key);
   /// Adds to each lane of |sum| its four products of unsigned |left| and signed |right| bytes.
   mlir::Value multiplyBytes(mlir::Value sum, mlir::Value left, mlir::Value right);
+  /// The same where neighbouring products never exceed 16 bits, by the plan's instructions for values.
+  mlir::Value multiplyWeights(mlir::Value sum, mlir::Value left, mlir::Value right);
+  /// Stores the scales of the item's columns of values, and their inverses.
+  void loadValueScales();
+  /// Values of |key| and columns |lanes| from |column| on as codes, NaN for what isn't finite.
+  mlir::Value loadValueCodes(mlir::Value key, mlir::Value column, const Lanes &lanes);
+  /// The scales of columns |column| to |column| + 15; NaN where |showsNaN| and a value of the block isn't finite.
+  mlir::Value loadColumnScales(mlir::Value column, bool showsNaN);
 
   //===--- State in scratch -------------------------------------------------===//
   /// Element |i| of the part of scratch that starts at |start|.
@@ -146,6 +154,11 @@ private:
   void packGroup(const KeyBlock &block, mlir::Value start, mlir::Value count, mlir::Value packsKeys);
   /// Stores codes of the current row at |target| and their scale.
   void quantizeQuery(mlir::Value slot, mlir::Value target);
+  /// Packs the values of the block's keys |start| to |start| + |count| - 1 as words of four keys' codes.
+  void packValueCodes(const KeyBlock &block, mlir::Value start, mlir::Value count);
+  void packValueWords(const KeyBlock &block, mlir::Value key, mlir::Value column, const Lanes &lanes);
+  /// |values| of the columns from |column| on, in steps of the scales, from -127 to 127.
+  mlir::Value clampSteps(mlir::Value values, mlir::Value column);
   /// Makes of the panel of floats at |panel|, which holds the block's keys |key| to |key| + 15, one of codes.
   void quantizeKeys(mlir::Value key, mlir::Value panel);
 

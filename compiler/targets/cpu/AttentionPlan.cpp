@@ -13,6 +13,9 @@ namespace heddle::cpu {
 
 using Loops = kernel::AttentionOp;
 
+/// Keys whose codes share a word.
+static constexpr int64_t kBytes = 4;
+
 static LogicalResult checkTypes(kernel::AttentionOp op) {
   auto isOf = [](Type type, Type element) { return getElementTypeOrSelf(type) == element; };
   Type f32 = Float32Type::get(op.getContext()), i64 = IntegerType::get(op.getContext(), 64);
@@ -41,7 +44,10 @@ AffineExpr KernelPlan::layOutAttention(AffineExpr depth) {
   AffineExpr keys = getAffineConstantExpr(attention.blockKv, func.getContext());
   AffineExpr none = getAffineConstantExpr(0, func.getContext());
   reserve(attention.rowDepth * attention.blockKv); // panels of keys are the first thing in scratch
-  attention.values = reserve(attention.copyValue ? attention.valueWidth * attention.blockKv : none);
+  int64_t valueRows = attention.codesValues ? llvm::divideCeil(attention.blockKv, kBytes)
+                      : attention.copyValue ? attention.blockKv
+                                            : 0;
+  attention.values = reserve(attention.valueWidth * valueRows);
   attention.queries = reserve(attention.copyQuery ? attention.rowDepth * attention.getRowsPerItem() : none);
   attention.scores = reserve(keys * attention.rowTile);
   attention.outputs = reserve(attention.valueWidth * attention.getRowsPerItem());
@@ -53,6 +59,8 @@ AffineExpr KernelPlan::layOutAttention(AffineExpr depth) {
   attention.factors = reserve(lanes * 3);
   attention.tileSums = reserve(lanes * attention.rowTile);
   attention.groups = reserve(keys.ceilDiv(kLanes));
+  for (AffineExpr *place : {&attention.valueScales, &attention.valueInverses, &attention.valueBits})
+    *place = reserve(attention.codesValues ? attention.valueWidth : none);
   if (!attention.quantizes)
     return end;
   attention.staged = reserve(attention.multipliesBytes ? depth * kLanes : none);
@@ -79,6 +87,23 @@ LogicalResult KernelPlan::planParts(kernel::AttentionOp op) {
   return success();
 }
 
+LogicalResult KernelPlan::planValues(kernel::AttentionOp op) {
+  std::optional<uint64_t> block = op.getPvInt8Block();
+  attention.codesValues = block.has_value();
+  const Access &value = nest.accesses[2];
+  bool isIrregular = value.isIrregularIn(Loops::Key) || value.isIrregularIn(Loops::ValueSize) ||
+                     getLaneStride(value, Loops::ValueSize, kLanes) != LaneStride::Unit;
+  attention.copyValue = !block && isIrregular;
+  if (!block)
+    return success();
+  if (static_cast<int64_t>(*block) != attention.blockKv)
+    return func.emitOpError() << "expects block_kv to be the attention's pv_int8_block " << *block << ", got "
+                              << attention.blockKv;
+  attention.hasValueDots = config.getString(config::kValueMultiplier) == config::kByteDots;
+  attention.vectorBits = config.getInteger(config::kVectorBits);
+  return success();
+}
+
 LogicalResult KernelPlan::planAttention() {
   auto op = cast<kernel::AttentionOp>(root);
   if (failed(checkTypes(op)))
@@ -99,16 +124,13 @@ LogicalResult KernelPlan::planAttention() {
   attention.quantizes = op.getQkInt8();
   attention.multipliesBytes = attention.quantizes && config.getString(config::kMultiplier) == config::kByteDots;
   attention.copyQuery = attention.quantizes || nest.accesses[0].isIrregularIn(Loops::HeadSize);
-  const Access &value = nest.accesses[2];
-  attention.copyValue = value.isIrregularIn(Loops::Key) || value.isIrregularIn(Loops::ValueSize) ||
-                        getLaneStride(value, Loops::ValueSize, kLanes) != LaneStride::Unit;
 
   for (unsigned loop : {Loops::Batch, Loops::KeyHead})
     items.digits.push_back(toExpr(nest.bounds[loop]));
   if (attention.headsAreDigit)
     items.digits.push_back(toExpr(nest.bounds[Loops::QueryHead]));
   items.digits.push_back(toExpr(nest.bounds[Loops::Row]).ceilDiv(attention.blockQ));
-  if (failed(planParts(op)))
+  if (failed(planParts(op)) || failed(planValues(op)))
     return failure();
   AffineExpr keys = toExpr(nest.bounds[Loops::Key]);
   if (op.getGivesParts()) {

@@ -284,8 +284,11 @@ void AttentionTile::emitRowWeights(Value row, const Extent &extent) {
     SmallVector<Value> next;
     for (int64_t j = 0; j < vectors; ++j) {
       Value weight = buildWeight(m, m.sub(loadScores(row, key, j), maximum));
-      Value place = emitter.add(emitter.add(scoreAddress(row), key), emitter.index(j * kLanes));
-      b.create<vector::StoreOp>(loc, weight, emitter.scratch, place);
+      Value first = emitter.add(key, emitter.index(j * kLanes));
+      if (shape.codesValues)
+        weight = storeWeightCodes(row, first, weight);
+      else
+        b.create<vector::StoreOp>(loc, weight, emitter.scratch, emitter.add(scoreAddress(row), first));
       next.push_back(m.add(current[j], weight));
     }
     return next;
@@ -316,7 +319,7 @@ void AttentionTile::emitProduct(const KeyBlock &block, const Extent &extent) {
   constexpr int64_t kMostVectors = 4;
   int64_t room = std::min((shape.rowTile + 1) * shape.columnVectors / (count + 1), kMostVectors);
   int64_t vectors = llvm::divideCeil(*columns, kLanes), passes = llvm::divideCeil(vectors, room);
-  bool isWhole = *columns % kLanes == 0 || shape.copyValue;
+  bool isWhole = *columns % kLanes == 0 || shape.copyValue || multipliesCodes();
   if (isWhole && vectors > 0 && vectors % passes == 0) {
     int64_t each = vectors / passes;
     emitter.forLoop(emitter.index(0), emitter.index(vectors * kLanes), each * kLanes,
@@ -334,21 +337,25 @@ void AttentionTile::emitProduct(const KeyBlock &block, const Extent &extent) {
 
 void AttentionTile::emitColumns(const KeyBlock &block, Value low, Value high, Value column, int64_t vectors,
                                 Value tailMask) {
-  FloatMath m(b, loc, item.vectorType);
-  Type type = item.vectorType;
-  auto outputOf = [&](int64_t r, int64_t j) {
-    return emitter.add(item.outputAddress(tileRows[r].slot), emitter.add(column, emitter.index(j * kLanes)));
-  };
-  // 1. One key after the other; values behind the last key are never read.
-  SmallVector<Value> sums(count * vectors, emitter.zero(type));
+  if (multipliesCodes()) {
+    emitCodedColumns(low, high, column, vectors);
+    return;
+  }
+  // One key after the other; values behind the last key are never read.
+  SmallVector<Value> sums(count * vectors, emitter.zero(item.vectorType));
   Value memory = item.valueMemory(), step = item.valueStep();
   Value first = emitter.add(item.valueAddress(block), column);
   sums = emitter.forLoop(low, high, 1, sums, [&](Value key, ValueRange current) {
     auto loadValues = [&] {
       SmallVector<Value> values;
       for (int64_t j = 0; j < vectors; ++j) {
-        Value at = emitter.add(emitter.add(first, emitter.mul(key, step)), emitter.index(j * kLanes));
         Lanes lanes{kLanes, Loops::ValueSize, j + 1 == vectors ? tailMask : Value()};
+        if (shape.codesValues) {
+          Value place = emitter.add(column, emitter.index(j * kLanes));
+          values.push_back(item.loadValueCodes(emitter.add(block.begin, key), place, lanes));
+          continue;
+        }
+        Value at = emitter.add(emitter.add(first, emitter.mul(key, step)), emitter.index(j * kLanes));
         values.push_back(emitter.loadUnit(memory, b.getF32Type(), at, lanes));
       }
       return values;
@@ -365,20 +372,32 @@ void AttentionTile::emitColumns(const KeyBlock &block, Value low, Value high, Va
     b.create<scf::YieldOp>(loc, current);
     return SmallVector<Value>(branch.getResults());
   });
-  // 2. What the block gives joins what is there.
+  joinColumns(column, vectors, sums);
+}
+
+void AttentionTile::joinColumns(Value column, int64_t vectors, ArrayRef<Value> sums) {
+  FloatMath m(b, loc, item.vectorType);
+  auto columnOf = [&](int64_t j) { return emitter.add(column, emitter.index(j * kLanes)); };
+  SmallVector<Value> scales;
+  for (int64_t j = 0; j < vectors && shape.codesValues; ++j)
+    scales.push_back(item.loadColumnScales(columnOf(j), /*showsNaN=*/multipliesCodes()));
   for (int64_t r = 0; r < count; ++r) {
+    Value output = item.outputAddress(tileRows[r].slot);
     auto factorAt = [&](int64_t number) {
       return emitter.broadcast(item.loadFloat(shape.factors + number * kLanes, emitter.index(r)), kLanes);
     };
     StateFactors factors{factorAt(0), factorAt(1)};
     for (int64_t j = 0; j < vectors; ++j) {
-      Value before = b.create<vector::LoadOp>(loc, type, emitter.scratch, outputOf(r, j));
+      Value place = emitter.add(output, columnOf(j));
+      Value before = b.create<vector::LoadOp>(loc, item.vectorType, emitter.scratch, place);
       Value added = sums[r * vectors + j];
+      if (shape.codesValues)
+        added = m.mul(added, scales[j]);
       if (pass.skipsZeroWeights) {
         before = m.select(m.unequal(factors.before, m.real(0)), before, m.real(0));
         added = m.select(m.unequal(factors.added, m.real(0)), added, m.real(0));
       }
-      b.create<vector::StoreOp>(loc, factors.merge(m, before, added), emitter.scratch, outputOf(r, j));
+      b.create<vector::StoreOp>(loc, factors.merge(m, before, added), emitter.scratch, place);
     }
   }
 }

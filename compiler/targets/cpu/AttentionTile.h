@@ -65,6 +65,14 @@ private:
   void emitProduct(const KeyBlock &block, const Extent &extent);
   void emitColumns(const KeyBlock &block, mlir::Value low, mlir::Value high, mlir::Value column, int64_t vectors,
                    mlir::Value tailMask);
+  /// The same with weights and values of codes, by keys |low| to |high| - 1.
+  void emitCodedColumns(mlir::Value low, mlir::Value high, mlir::Value column, int64_t vectors);
+  /// Brings |sums|, |vectors| of each row for the columns from |column| on, into the rows' output.
+  void joinColumns(mlir::Value column, int64_t vectors, llvm::ArrayRef<mlir::Value> sums);
+  /// Stores codes of |weights|, those of |row| and the keys from |key| on, and returns them as floats.
+  mlir::Value storeWeightCodes(mlir::Value row, mlir::Value key, mlir::Value weights);
+  /// Weights and values multiply as bytes.
+  bool multipliesCodes() const { return shape.codesValues && !pass.skipsZeroWeights; }
   llvm::SmallVector<mlir::Value> addKey(mlir::Value key, llvm::ArrayRef<mlir::Value> values, mlir::ValueRange sums);
   void emitWeights(const KeyBlock &block);
   /// Element number of the scores of row |row| of the tile.

@@ -203,9 +203,9 @@ SmallVector<std::pair<StringRef, int64_t>> selectAttention(kernel::AttentionOp o
           {config::kColumnVectors, isWide ? 2 : 1},
           {config::kBlockQ, selectBlockQ(op)},
           // 256 keys of head size 64 are 64 KiB, packed, and as much of values: both stay in an L2 of 512 KiB beside
-          // the rows. Part of the artifact's numerics: states merge at its multiples, so parts are blocks. 128 to 1024
-          // differ by 2 %.
-          {config::kBlockKv, op.getPartSize().value_or(256)},
+          // the rows. Part of the artifact's numerics: states merge at its multiples, so parts are blocks, as are those
+          // whose weights have codes. 128 to 1024 differ by 2 %.
+          {config::kBlockKv, op.getPvInt8Block().value_or(op.getPartSize().value_or(256))},
           {config::kSplitRowTail, 1},
           {config::kGrainWork, int64_t(1) << 17}};
 }
@@ -243,6 +243,13 @@ kernel::LoweringConfigAttr selectConfig(kernel::FuncOp func, const CpuTarget &ta
     // (vpmaddwd) would be 1.5 times as fast, in half of an attention's work and less what widening costs.
     if (attention && attention.getQkInt8() && target.hasFeature("avx512vnni"))
       entries.push_back(b.getNamedAttr(config::kMultiplier, b.getStringAttr(config::kByteDots)));
+    // Neighbours never exceed 16 bits: weights' codes are below 128.
+    if (attention && attention.getPvInt8Block()) {
+      StringRef multiplier = target.hasFeature("avx512vnni") ? config::kByteDots : config::kSafePairs;
+      entries.push_back(b.getNamedAttr(config::kValueMultiplier, b.getStringAttr(multiplier)));
+      entries.push_back(
+          b.getNamedAttr(config::kVectorBits, b.getI64IntegerAttr(target.hasFeature("avx512bw") ? 512 : 256)));
+    }
     for (auto [key, value] : attention ? selectAttention(attention, target) : selectStreaming(root))
       entries.push_back(b.getNamedAttr(key, b.getI64IntegerAttr(value)));
   }

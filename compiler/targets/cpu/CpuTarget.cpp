@@ -112,7 +112,8 @@ static std::string tileWord(kernel::FuncOp func) {
 /// The ISA, with the extension that a kernel's multiplier is of.
 static std::string isaWord(kernel::FuncOp func, const CpuTarget &target) {
   auto attr = func->getAttrOfType<kernel::LoweringConfigAttr>(kernel::kConfigAttrName);
-  bool usesDots = attr && attr.getString(config::kMultiplier) == config::kByteDots;
+  bool usesDots = attr && (attr.getString(config::kMultiplier) == config::kByteDots ||
+                           attr.getString(config::kValueMultiplier) == config::kByteDots);
   return (target.getIsaWord() + (usesDots ? "vnni" : "")).str();
 }
 

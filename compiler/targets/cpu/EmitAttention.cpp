@@ -38,6 +38,8 @@ public:
       item.quantizeQueries();
     else if (shape.copyQuery)
       item.copyQueries();
+    if (shape.codesValues)
+      item.loadValueScales();
     forRows([&](Value slot) { item.resetRow(slot); });
     if (item.op.getGivesParts()) {
       emitPart(emitter.mul(lastDigit, emitter.index(shape.blockKv)));

@@ -27,6 +27,7 @@ inline constexpr llvm::StringLiteral kPrefetchFewRows = "prefetch_few_rows";
 inline constexpr llvm::StringLiteral kGroupsPerItem = "groups_per_item";
 inline constexpr llvm::StringLiteral kVectorBits = "vector_bits";
 inline constexpr llvm::StringLiteral kMultiplier = "multiplier";
+inline constexpr llvm::StringLiteral kValueMultiplier = "value_multiplier";
 inline constexpr llvm::StringLiteral kByteDots = "vpdpbusd", kSafePairs = "vpmaddubsw", kWords = "vpmaddwd";
 inline constexpr llvm::StringLiteral kBranchMasks = "branch_masks";
 inline constexpr llvm::StringLiteral kElementsPerItem = "elements_per_item";
@@ -99,15 +100,22 @@ struct AttentionPlan {
   /// Queries and keys multiply as codes of 8 bits by a scale for each of their rows: as bytes, four along the head size
   /// at once, or as floats.
   bool quantizes = false, multipliesBytes = false;
+  /// Weights and values multiply as codes of 8 bits, four keys at once: by one instruction, or as pairs, which never
+  /// exceed 16 bits, in vectors of |vectorBits|.
+  bool codesValues = false, hasValueDots = false;
+  int64_t vectorBits = 0;
   /// Floats of scratch from one packed key, or copied query, to the next.
   mlir::AffineExpr rowDepth;
   /// For codes, places in scratch: 16 keys before they are quantised; a scale for each row of the item and each key of
   /// the block; -128 times the sum of each key's codes, since a query's bytes are its codes + 128.
   mlir::AffineExpr staged, queryScales, keyScales, keyOffsets;
-  /// Places in scratch, in floats: packed keys, copied values and queries, a tile's scores, and per row of the item
-  /// the output so far, the greatest score, the sum of weights and what becomes of the row; per row of a tile the
-  /// factors by which what came before and what a block adds join, the block's maximum, and 16 partial sums; per group
-  /// of keys a GroupClass.
+  /// For codes of values, places in scratch: the scale of each column and its inverse; the bits of the greatest
+  /// magnitude among the block's values.
+  mlir::AffineExpr valueScales, valueInverses, valueBits;
+  /// Places in scratch, in floats: packed keys, copied values (of codes a word for four keys) and queries, a tile's
+  /// scores, and per row of the item the output so far, the greatest score, the sum of weights and what becomes of the
+  /// row; per row of a tile the factors by which what came before and what a block adds join, the block's maximum, and
+  /// 16 partial sums; per group of keys a GroupClass.
   mlir::AffineExpr values, queries, scores, outputs, maxima, sums, verdicts, factors, tileSums, groups;
   /// Head size of the value, rounded up to whole vectors.
   mlir::AffineExpr valueWidth;
@@ -148,6 +156,7 @@ private:
   void planContractItems();
   mlir::LogicalResult planAttention();
   mlir::LogicalResult planParts(kernel::AttentionOp op);
+  mlir::LogicalResult planValues(kernel::AttentionOp op);
   mlir::AffineExpr layOutAttention(mlir::AffineExpr depth);
   unsigned chooseVectorLoop();
 };

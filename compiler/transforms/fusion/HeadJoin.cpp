@@ -299,8 +299,8 @@ SdpaOp HeadJoiner::run() {
       AffineMapAttr::get(key.map), AffineMapAttr::get(value.map),
       AffineMapAttr::get(AffineMap::get(kHeadSize + 1, 0, exprs, context)), builder.getAffineMapArrayAttr(scoreMaps),
       builder.getAffineMapArrayAttr(maskMaps), /*probability_scale=*/FloatAttr(), first.getNormalizerAttr(),
-      first.getFullyMaskedAttr(), /*probability_capture_maps=*/builder.getAffineMapArrayAttr({}),
-      first.getQkInt8Attr());
+      first.getFullyMaskedAttr(), /*probability_capture_maps=*/builder.getAffineMapArrayAttr({}), first.getQkInt8Attr(),
+      first.getPvInt8BlockAttr());
   IRMapping mapping;
   first.getScore().cloneInto(&op.getScore(), mapping);
   first.getMask().cloneInto(&op.getMask(), mapping);

@@ -151,7 +151,8 @@ SdpaOp SdpaBuilder::build() {
       builder.getI64IntegerAttr(plan.kvNumHeads), number, map(plan.query.placement), map(plan.key.placement),
       map(plan.value.placement), map(plan.targetPlacement), maps(regions.score), maps(regions.mask),
       /*probability_scale=*/FloatAttr(), NormalizerAttr::get(context, Normalizer::Softmax),
-      FullyMaskedAttr::get(context, regions.rule), maps(regions.probability), /*qk_int8=*/UnitAttr());
+      FullyMaskedAttr::get(context, regions.rule), maps(regions.probability), /*qk_int8=*/UnitAttr(),
+      /*pv_int8_block=*/IntegerAttr());
   if (regions.score)
     op.getScore().takeBody(regions.score->getRegion());
   if (regions.mask)

@@ -120,7 +120,19 @@ private:
 };
 } // namespace
 
-/// Query, key, value, lengths and scale as the root's own inputs.
+/// Where |scale|, of |op|'s values, has the scale of each column: it has one of its extents of 1 for all of a
+/// dimension.
+static AffineIndex indexValueScale(const AttentionLoops &loops, attn::SdpaOp op) {
+  AffineIndex index = loops.index(op.getValueMapOrDefault(), true, Loop::ValueSize);
+  ArrayRef<int64_t> extents = cast<RankedTensorType>(op.getValueScale().getType()).getShape();
+  index.resize(extents.size());
+  for (auto [expr, extent] : llvm::zip(index, extents))
+    if (extent == 1)
+      expr = getAffineConstantExpr(0, loops.context);
+  return index;
+}
+
+/// Query, key, value, lengths and scales as the root's own inputs.
 static void addOperands(Outliner &outliner, KernelBuilder &builder, const AttentionLoops &loops, attn::SdpaOp op) {
   builder.addOwnInput(*outliner.findView(op.getQuery()), loops.index(op.getQueryMapOrDefault(), false, Loop::HeadSize));
   builder.addOwnInput(*outliner.findView(op.getKey()), loops.index(op.getKeyMapOrDefault(), true, Loop::HeadSize));
@@ -129,6 +141,8 @@ static void addOperands(Outliner &outliner, KernelBuilder &builder, const Attent
     builder.addOwnInput(*outliner.findView(op.getKvLen()), {loops.loop(Loop::Batch)});
   if (op.getScaleOperand())
     builder.addOwnInput(*outliner.findView(op.getScaleOperand()), {});
+  if (op.getPvInt8Block())
+    builder.addOwnInput(*outliner.findView(op.getValueScale()), indexValueScale(loops, op));
 }
 
 namespace {
@@ -171,6 +185,9 @@ static constexpr int64_t kFewRows = 16;
 ShapeExpr AttentionOutliner::countParts() {
   // Weights that depend on a row's sum can't be added up before all parts have it.
   if (!op.getProbability().empty())
+    return ShapeExpr();
+  // A part is one of the blocks whose weights have codes relative to one score.
+  if (op.getPvInt8Block().value_or(kPartSize) != kPartSize)
     return ShapeExpr();
   ShapeExpr rows = loops.bounds[Loop::Row], keys = loops.bounds[Loop::Key];
   // Where a sequence attends to itself alone, few rows have few keys.
@@ -219,7 +236,7 @@ Operation *AttentionOutliner::create(OpBuilder &b, Location loc, TypeRange types
   return b.create<kernel::AttentionOp>(
       loc, types, inputs, sizes, bounds, maps, op.getScaleAttr(), attn::stringifyFullyMasked(op.getFullyMasked()),
       op.getKvLen() != nullptr, op.getScaleOperand() != nullptr, op.getLse() && !gives, op.getProbabilities() && !gives,
-      partSize, gives, parts == Parts::Take, op.getQkInt8());
+      partSize, gives, parts == Parts::Take, op.getQkInt8(), op.getPvInt8BlockAttr());
 }
 
 TensorView AttentionOutliner::storeParts(ShapeExpr parts, ShapeExpr flops) {

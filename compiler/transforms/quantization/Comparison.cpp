@@ -53,7 +53,25 @@ Value Comparison::reduceAll(OpBuilder &builder, Location loc, Value value) {
                                   /*keepdims=*/false);
 }
 
-Value Comparison::select(OpBuilder &builder, int64_t index, Value plain, Value quantized, Value activation) {
+void Comparison::measure(OpBuilder &builder, int64_t index, Value plain, Value quantized, Value activation,
+                         ArrayRef<int64_t> channels) {
+  Location loc = plain.getLoc();
+  index += first;
+  Value difference = builder.create<BinaryOp>(loc, BinaryKind::Sub, quantized, plain);
+  addResult("error", index, reduceAll(builder, loc, difference));
+  addResult("signal", index, reduceAll(builder, loc, plain));
+  if (!activation)
+    return;
+  SmallVector<int64_t> axes;
+  for (int64_t axis = 0; axis < typeOf(activation).getRank(); ++axis)
+    if (!llvm::is_contained(channels, axis))
+      axes.push_back(axis);
+  Value sizes = builder.create<UnaryOp>(loc, UnaryKind::Abs, activation);
+  addResult("channels", index,
+            builder.create<ReduceOp>(loc, ReduceKind::Max, sizes, builder.getDenseI64ArrayAttr(axes), false));
+}
+
+Value Comparison::choose(OpBuilder &builder, int64_t index, Value plain, Value quantized) {
   Location loc = plain.getLoc();
   index += first;
   auto vector = [&](int64_t value) {
@@ -62,16 +80,13 @@ Value Comparison::select(OpBuilder &builder, int64_t index, Value plain, Value q
   };
   auto flagType = RankedTensorType::get({1}, builder.getI1Type());
   Value flag = builder.create<SliceOp>(loc, flagType, selection, vector(index), vector(index + 1), Value(), Value());
-  Value difference = builder.create<BinaryOp>(loc, BinaryKind::Sub, quantized, plain);
-  addResult("error", index, reduceAll(builder, loc, difference));
-  addResult("signal", index, reduceAll(builder, loc, plain));
-  if (activation) {
-    SmallVector<int64_t> axes = llvm::to_vector(llvm::seq<int64_t>(0, typeOf(activation).getRank() - 1));
-    Value sizes = builder.create<UnaryOp>(loc, UnaryKind::Abs, activation);
-    addResult("channels", index,
-              builder.create<ReduceOp>(loc, ReduceKind::Max, sizes, builder.getDenseI64ArrayAttr(axes), false));
-  }
   return builder.create<WhereOp>(loc, flag, quantized, plain);
+}
+
+Value Comparison::select(OpBuilder &builder, int64_t index, Value plain, Value quantized, Value activation) {
+  measure(builder, index, plain, quantized, activation,
+          activation ? SmallVector<int64_t>{typeOf(activation).getRank() - 1} : SmallVector<int64_t>());
+  return choose(builder, index, plain, quantized);
 }
 
 void Comparison::finish() {

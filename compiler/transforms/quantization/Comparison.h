@@ -16,8 +16,15 @@ public:
   /// The function gets its selecting input, of |count| entries; where it has one, that grows by as many.
   Comparison(mlir::func::FuncOp func, int64_t count);
 
+  /// Hands out what |plain| and |quantized|, of place |index|, differ by, and the channels' ranges of |activation|: max
+  /// |x| over all dimensions but |channels|.
+  void measure(mlir::OpBuilder &builder, int64_t index, mlir::Value plain, mlir::Value quantized,
+               mlir::Value activation, llvm::ArrayRef<int64_t> channels);
+  /// |quantized| where the input says that place |index| counts, else |plain|.
+  mlir::Value choose(mlir::OpBuilder &builder, int64_t index, mlir::Value plain, mlir::Value quantized);
+
   /// What stands for the result of place |index| of this comparison: |quantized| where the input says so, else |plain|.
-  /// |activation| is what both multiply, null for a table.
+  /// |activation|, whose last dimension counts channels, is what both multiply; null for a table.
   mlir::Value select(mlir::OpBuilder &builder, int64_t index, mlir::Value plain, mlir::Value quantized,
                      mlir::Value activation);
 

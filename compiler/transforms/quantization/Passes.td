@@ -59,7 +59,7 @@ def QuantizeWeightsPass : Pass<"nn-quantize-weights", "::mlir::ModuleOp"> {
     Input invariant: shapes are inferred, projections fused; locations name the model's nodes.
     Output IR: every product by a constant matrix of f32 that isn't excluded is in its quantised form.
     Fails where a pattern of `exclude` matches neither a place that could be quantised nor attention, which
-    attn-quantize-scores leaves float by the same patterns.
+    attn-quantize-attention leaves float by the same patterns.
   }];
   let options = [
     Option<"scheme", "scheme", "::heddle::nn::QuantizationScheme",
@@ -83,8 +83,8 @@ def QuantizeWeightsPass : Pass<"nn-quantize-weights", "::mlir::ModuleOp"> {
   let dependentDialects = ["::heddle::nn::NnDialect"];
 }
 
-def QuantizeScoresPass : Pass<"attn-quantize-scores", "::mlir::ModuleOp"> {
-  let summary = "Let queries and keys of attention multiply as codes of 8 bits";
+def QuantizeAttentionPass : Pass<"attn-quantize-attention", "::mlir::ModuleOp"> {
+  let summary = "Let attention multiply as codes of 8 bits";
   let description = [{
     Marks attention by `qk_int8`: each row of queries and keys gets codes and a scale of its own when the kernel reads
     it, so nothing else changes, and no row depends on another.
@@ -98,12 +98,19 @@ def QuantizeScoresPass : Pass<"attn-quantize-scores", "::mlir::ModuleOp"> {
     Where the key's projection adds a bias, no score region but a sum sees it, and nobody else reads the keys, they lose
     it: softmax doesn't depend on it (it adds one number to all scores of a row), and codes have its range for the rest.
 
-    Attention stays float where its queries and keys aren't f32, its head size isn't a constant of at most 1024, or its
-    weights are results; with `selective` also where codes gain nothing: heads smaller than 32, and keys that aren't of
-    the queries' sequence, since few queries can't pay for the codes of many keys. The module's attribute
-    `nn.quantization` says of each attention, behind the weights, what became of it or why it stayed.
+    Weights and values multiply as codes too (`pv_int8_block`, of 256 keys) where the module's attribute
+    `nn.value_ranges` has max |value| for each head and channel, under the name of one of the attention's nodes; the
+    scales become a constant. The attribute is used up.
 
-    With `compare` both forms are kept as nn-quantize-weights does it; places count on from its places.
+    Scores stay float where queries and keys aren't f32, their head size isn't a constant of at most 1024, or weights
+    are results; values stay so where they aren't f32, their ranges aren't known, or weights are results or have a
+    region. With `selective` also where codes gain nothing: heads smaller than 32, and keys that aren't of the queries'
+    sequence, since few queries can't pay for the codes of many keys. The module's attribute `nn.quantization` says
+    behind the weights, of all scores and then of all values, what became of them or why they stayed.
+
+    With `compare` all forms are kept as nn-quantize-weights does it; places count on from its places. `ranges` then asks
+    for the ranges of values, `heddle.channels.N`, in order of the values' dimensions; values whose ranges aren't known
+    have the float form for both.
 
     Input invariant: shapes are inferred; locations name the model's nodes.
     Output IR: every attention that may be is marked.
@@ -112,13 +119,17 @@ def QuantizeScoresPass : Pass<"attn-quantize-scores", "::mlir::ModuleOp"> {
   let options = [
     Option<"selective", "selective", "bool", /*default=*/"false", "Leave attention float where codes gain nothing">,
     Option<"unless", "unless", "std::string", /*default=*/"\"\"",
-           "Why all attention stays float, for the report; empty: it needn't">,
+           "Why all scores stay float, for the report; empty: they needn't">,
+    Option<"unlessValues", "unless-values", "std::string", /*default=*/"\"\"", "The same for values">,
     ListOption<"exclude", "exclude", "std::string", "Globs on node names: attention that stays float">,
-    ListOption<"lossy", "lossy", "std::string", "Nodes of attention that was found to lose too much">,
+    ListOption<"lossy", "lossy", "std::string", "Nodes of attention whose scores were found to lose too much">,
+    ListOption<"lossyValues", "lossy-values", "std::string", "The same for values">,
     Option<"compare", "compare", "bool", /*default=*/"false",
-           "Keep the float forms too, with an input that selects and results that compare">];
+           "Keep the float forms too, with an input that selects and results that compare">,
+    Option<"ranges", "ranges", "bool", /*default=*/"false", "With compare: results with the ranges of values">];
   let statistics = [
-    Statistic<"numAttentions", "num-attentions", "Attentions whose scores are quantised">,
+    Statistic<"numScores", "num-scores", "Attentions whose scores are quantised">,
+    Statistic<"numValues", "num-values", "Attentions whose weights and values are quantised">,
     Statistic<"numKeyBiases", "num-key-biases", "Biases taken off keys">
   ];
   let dependentDialects = ["::heddle::attn::AttnDialect", "::heddle::nn::NnDialect"];

@@ -50,7 +50,7 @@ void QuantizeWeightsPass::runOnOperation() {
       else if (site.kind == WeightSiteKind::Table && !tables)
         site.reason = "tables stay float";
     }
-    // A pattern may name attention, which is attn-quantize-scores' to leave float.
+    // A pattern may name attention, which is attn-quantize-attention' to leave float.
     for (auto attention : func.getOps<attn::SdpaOp>()) {
       SmallVector<StringRef> nodes;
       for (const OnnxNode &node : findOnnxNodes(attention.getLoc()))

@@ -104,6 +104,26 @@ TEST_F(AttentionTest, MultipliesCodesOfRows) {
   expectNear(attend({127, 2.5}, {0, 254, 0, kNan}).at(1).getFloats(), {kNan});
 }
 
+TEST_F(AttentionTest, RoundsWeightsAndValuesToCodesByBlocks) {
+  // Scores 0, ln(127 / 2.4) less, and one more in the next block of two keys: codes 127 and 2; 127 and a hidden key's
+  // 0.
+  double far = std::log(127 / 2.4);
+  auto attend = [&](std::vector<double> values) {
+    return runOp(
+        "attn.sdpa %a, %b, %c kv_len(%e : tensor<1xi64>) value_scale(%d : tensor<f32>) {q_num_heads = 1 : i64, "
+        "kv_num_heads = 1 : i64, scale = 1.0 : f32, pv_int8_block = 2 : i64} : tensor<1x1x1x1xf32>, "
+        "tensor<1x4x1x1xf32>, tensor<1x4x1x1xf32> -> tensor<1x1x1x1xf32>",
+        {makeFloats({1, 1, 1, 1}, {1}), makeFloats({1, 4, 1, 1}, {0, -far, 1, 9}),
+         makeFloats({1, 4, 1, 1}, std::move(values)), makeFloats({}, {0.5}), makeInts({1}, {3})},
+        "tensor<1x1x1x1xf32>");
+  };
+  // Values 10.3, 1000 and -2.3 are 21, 127 and -5 steps of 1/2; the first block counts exp(-1) times.
+  double factor = std::exp(-1.0), sum = (127 + 2) * factor + 127;
+  expectNear(attend({10.3, 1000, -2.3, kNan}).at(0).getFloats(),
+             {0.5 * ((127 * 21 + 2 * 127) * factor + 127 * -5) / sum});
+  expectNear(attend({10.3, -kInf, -2.3, 0}).at(0).getFloats(), {kNan});
+}
+
 TEST_F(AttentionTest, EqualsTheTextbookWithGroupsOffsetsAndRegions) {
   Sizes s{2, 4, 2, 3, 5, 3, 2};
   // BSND query and output, BNSD keys, values shared by all batches; a bias (n, q, kv), a padding mask (b, kv).

@@ -475,6 +475,82 @@ kernel.func @codes_of_bytes(%q: tensor<2x8xi8>, %k: tensor<5x8xi8>, %v: tensor<5
 
 // -----
 
+kernel.func @value_codes_of_large_blocks(%q: tensor<2x8xf32>, %k: tensor<5x8xf32>, %v: tensor<5x4xf32>, %s: tensor<4xf32>) -> tensor<2x4xf32> {
+  // expected-error @+1 {{expects pv_int8_block from 1 to 1024, got 1025}}
+  %o = kernel.attention bounds(affine_map<() -> (1, 1, 1, 2, 5, 8, 4)>)
+      ins(%q, %k, %v, %s : tensor<2x8xf32>, tensor<5x8xf32>, tensor<5x4xf32>, tensor<4xf32>)
+      attributes {indexing_maps = [affine_map<(b, g, r, m, n, d, e) -> (m, d)>, affine_map<(b, g, r, m, n, d, e) -> (n, d)>,
+                                   affine_map<(b, g, r, m, n, d, e) -> (n, e)>, affine_map<(b, g, r, m, n, d, e) -> (e)>,
+                                   affine_map<(b, g, r, m, n, d, e) -> (m, e)>],
+                  scale = 0.125 : f32, fully_masked = "zero", pv_int8_block = 1025 : i64} score {
+  ^bb0(%x: f32):
+    kernel.yield %x : f32
+  } mask {
+    %true = arith.constant true
+    kernel.yield %true : i1
+  } : tensor<2x4xf32>
+  kernel.return %o : tensor<2x4xf32>
+}
+
+// -----
+
+kernel.func @value_codes_of_other_parts(%q: tensor<2x8xf32>, %k: tensor<5x8xf32>, %v: tensor<5x4xf32>, %s: tensor<4xf32>) -> tensor<2x4xf32> {
+  // expected-error @+1 {{expects parts of pv_int8_block keys, got 128 and 256}}
+  %o = kernel.attention bounds(affine_map<() -> (1, 1, 1, 2, 5, 8, 4)>)
+      ins(%q, %k, %v, %s : tensor<2x8xf32>, tensor<5x8xf32>, tensor<5x4xf32>, tensor<4xf32>)
+      attributes {indexing_maps = [affine_map<(b, g, r, m, n, d, e) -> (m, d)>, affine_map<(b, g, r, m, n, d, e) -> (n, d)>,
+                                   affine_map<(b, g, r, m, n, d, e) -> (n, e)>, affine_map<(b, g, r, m, n, d, e) -> (e)>,
+                                   affine_map<(b, g, r, m, n, d, e) -> (m, e)>],
+                  scale = 0.125 : f32, fully_masked = "zero", pv_int8_block = 256 : i64, part_size = 128 : i64} score {
+  ^bb0(%x: f32):
+    kernel.yield %x : f32
+  } mask {
+    %true = arith.constant true
+    kernel.yield %true : i1
+  } : tensor<2x4xf32>
+  kernel.return %o : tensor<2x4xf32>
+}
+
+// -----
+
+kernel.func @value_codes_of_halves(%q: tensor<2x8xf32>, %k: tensor<5x8xf32>, %v: tensor<5x4xf32>, %s: tensor<4xf16>) -> tensor<2x4xf32> {
+  // expected-error @+1 {{expects values and their scales of f32 with pv_int8_block, got 'f32' and 'f16'}}
+  %o = kernel.attention bounds(affine_map<() -> (1, 1, 1, 2, 5, 8, 4)>)
+      ins(%q, %k, %v, %s : tensor<2x8xf32>, tensor<5x8xf32>, tensor<5x4xf32>, tensor<4xf16>)
+      attributes {indexing_maps = [affine_map<(b, g, r, m, n, d, e) -> (m, d)>, affine_map<(b, g, r, m, n, d, e) -> (n, d)>,
+                                   affine_map<(b, g, r, m, n, d, e) -> (n, e)>, affine_map<(b, g, r, m, n, d, e) -> (e)>,
+                                   affine_map<(b, g, r, m, n, d, e) -> (m, e)>],
+                  scale = 0.125 : f32, fully_masked = "zero", pv_int8_block = 256 : i64} score {
+  ^bb0(%x: f32):
+    kernel.yield %x : f32
+  } mask {
+    %true = arith.constant true
+    kernel.yield %true : i1
+  } : tensor<2x4xf32>
+  kernel.return %o : tensor<2x4xf32>
+}
+
+// -----
+
+kernel.func @value_codes_by_keys(%q: tensor<2x8xf32>, %k: tensor<5x8xf32>, %v: tensor<5x4xf32>, %s: tensor<5x4xf32>) -> tensor<2x4xf32> {
+  // expected-error @+1 {{expects a scale for each key head and column of the value, got affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d4, d6)>}}
+  %o = kernel.attention bounds(affine_map<() -> (1, 1, 1, 2, 5, 8, 4)>)
+      ins(%q, %k, %v, %s : tensor<2x8xf32>, tensor<5x8xf32>, tensor<5x4xf32>, tensor<5x4xf32>)
+      attributes {indexing_maps = [affine_map<(b, g, r, m, n, d, e) -> (m, d)>, affine_map<(b, g, r, m, n, d, e) -> (n, d)>,
+                                   affine_map<(b, g, r, m, n, d, e) -> (n, e)>, affine_map<(b, g, r, m, n, d, e) -> (n, e)>,
+                                   affine_map<(b, g, r, m, n, d, e) -> (m, e)>],
+                  scale = 0.125 : f32, fully_masked = "zero", pv_int8_block = 256 : i64} score {
+  ^bb0(%x: f32):
+    kernel.yield %x : f32
+  } mask {
+    %true = arith.constant true
+    kernel.yield %true : i1
+  } : tensor<2x4xf32>
+  kernel.return %o : tensor<2x4xf32>
+}
+
+// -----
+
 // expected-error @+1 {{expects kernel.constant without a value and on a tensor, got 3 : i64 on argument 0}}
 kernel.func @constant_with_a_value(%x: tensor<4xf32> {kernel.constant = 3 : i64}) -> tensor<4xf32> {
   %y = kernel.map sizes() bounds(affine_map<() -> (4)>) ins(%x : tensor<4xf32>)

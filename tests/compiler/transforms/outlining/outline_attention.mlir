@@ -161,3 +161,19 @@ func.func @main(%q: tensor<?x?x12x64xf32> {nn.name = "q", nn.dims = ["b", "s", 1
      : tensor<?x?x12x64xf32>, tensor<?x?x12x64xf32>, tensor<?x?x12x64xf32> -> tensor<?x?x12x64xf32>
   return %o : tensor<?x?x12x64xf32>
 }
+
+// -----
+
+// So are those of values: their scales, one a head and channel here, become an input.
+// CHECK: rt.dispatch @f32_attention
+// CHECK-NOT: rt.dispatch
+// CHECK: kernel.attention {{.*}} ins(%arg0, %arg0, %arg0, %arg1 : {{.*}}, tensor<12x64xf32>)
+// CHECK-SAME: pv_int8_block = 256 : i64
+func.func @main(%q: tensor<?x?x12x64xf32> {nn.name = "q", nn.dims = ["b", "s", 12, 64]})
+    -> (tensor<?x?x12x64xf32> {nn.name = "o", nn.dims = ["b", "s", 12, 64]}) {
+  %scale = nn.constant dense<1.0e-02> : tensor<1x1x12x64xf32>
+  %o = attn.sdpa %q, %q, %q value_scale(%scale : tensor<1x1x12x64xf32>)
+     {q_num_heads = 12 : i64, kv_num_heads = 12 : i64, scale = 0.125 : f32, pv_int8_block = 256 : i64}
+     : tensor<?x?x12x64xf32>, tensor<?x?x12x64xf32>, tensor<?x?x12x64xf32> -> tensor<?x?x12x64xf32>
+  return %o : tensor<?x?x12x64xf32>
+}

@@ -11,12 +11,12 @@
 // CHECK: %[[PLAIN:.*]] = nn.matmul %[[X]]
 // CHECK: %[[INTEGER:.*]] = nn.matmul_integer
 // CHECK: %[[CODED:.*]] = nn.binary mul %{{.*}}, %{{.*}} : (tensor<?x32xf32>, tensor<32xf32>)
-// CHECK: %[[FLAG:.*]] = nn.slice %[[SELECTION]]
 // CHECK: %[[D:.*]] = nn.binary sub %[[CODED]], %[[PLAIN]]
 // CHECK: %[[ERROR:.*]] = nn.reduce sum_square %[[D]] axes [0, 1] : (tensor<?x32xf32>) -> tensor<f32>
 // CHECK: %[[SIGNAL:.*]] = nn.reduce sum_square %[[PLAIN]] axes [0, 1]
 // CHECK: %[[SIZE:.*]] = nn.unary abs %[[X]]
 // CHECK: %[[CHANNELS:.*]] = nn.reduce max %[[SIZE]] axes [0] : (tensor<?x64xf32>) -> tensor<64xf32>
+// CHECK: %[[FLAG:.*]] = nn.slice %[[SELECTION]]
 // CHECK: %[[Y:.*]] = nn.where %[[FLAG]], %[[CODED]], %[[PLAIN]]
 // What comes behind goes on from what was selected.
 // CHECK: nn.matmul %[[Y]],

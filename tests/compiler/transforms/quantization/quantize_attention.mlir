@@ -1,15 +1,20 @@
-// attn-quantize-scores: where queries and keys may be codes, and where that is worth it.
-// RUN: heddle-opt --attn-quantize-scores %s | FileCheck %s --check-prefixes=CHECK,ALL
-// RUN: heddle-opt --attn-quantize-scores="selective" %s | FileCheck %s --check-prefixes=CHECK,SOME
-// RUN: heddle-opt --attn-quantize-scores="exclude=*layer.0* lossy=/enc/layer.1/qk" %s | FileCheck %s --check-prefix=NAMED
-// RUN: heddle-opt --attn-quantize-scores="unless=because" %s | FileCheck %s --check-prefix=UNLESS
+// attn-quantize-attention: where queries and keys may be codes, and where that is worth it;
+// values stay float without ranges.
+// RUN: heddle-opt --attn-quantize-attention %s | FileCheck %s --check-prefixes=CHECK,ALL
+// RUN: heddle-opt --attn-quantize-attention="selective" %s | FileCheck %s --check-prefixes=CHECK,SOME
+// RUN: heddle-opt --attn-quantize-attention="exclude=*layer.0* lossy=/enc/layer.1/qk" %s | FileCheck %s --check-prefix=NAMED
+// RUN: heddle-opt --attn-quantize-attention="unless=because" %s | FileCheck %s --check-prefix=UNLESS
 
 // ALL: nn.quantization = [{kind = "attention", nodes = ["/enc/layer.0/qk", "/enc/layer.0/softmax"]},
 // ALL-SAME: {kind = "attention", nodes = ["/enc/layer.1/qk"]},
 // ALL-SAME: {kind = "attention", nodes = []},
 // ALL-SAME: {kind = "attention", nodes = [], reason = "its weights are results of the model"},
 // ALL-SAME: {kind = "attention", nodes = [], reason = "its head size isn't a constant of at most 1024"},
-// ALL-SAME: {kind = "attention", nodes = [], reason = "its queries and keys aren't f32"}]
+// ALL-SAME: {kind = "attention", nodes = [], reason = "its queries and keys aren't f32"},
+// ALL-SAME: {kind = "attention values", nodes = ["/enc/layer.0/qk", "/enc/layer.0/softmax"], reason = "what its values reach takes calibration data"},
+// ALL-SAME: {kind = "attention values", nodes = [], reason = "its weights are results of the model"},
+// ALL-SAME: {kind = "attention values", nodes = [], reason = "its heads and their size aren't constants"},
+// ALL-SAME: {kind = "attention values", nodes = [], reason = "its values aren't f32"}]
 // SOME: nn.quantization = [{kind = "attention", nodes = ["/enc/layer.0/qk", "/enc/layer.0/softmax"]},
 // SOME-SAME: {kind = "attention", nodes = ["/enc/layer.1/qk"], reason = "its queries may be fewer than its keys"},
 // SOME-SAME: {kind = "attention", nodes = [], reason = "its head size is below 32"},

@@ -1,8 +1,8 @@
-// attn-quantize-scores: an entry point for one length decides as the general one, although its shapes would allow more.
-// RUN: heddle-opt --attn-quantize-scores="selective" %s | FileCheck %s
+// attn-quantize-attention: an entry point for one length decides as the general one, although its shapes would allow more.
+// RUN: heddle-opt --attn-quantize-attention="selective" %s | FileCheck %s
 
 // CHECK: nn.quantization = [{kind = "attention", nodes = ["/cross"], reason = "its queries may be fewer than its keys"},
-// CHECK-SAME: {kind = "attention", nodes = ["/self"]}]
+// CHECK-SAME: {kind = "attention", nodes = ["/self"]}, {kind = "attention values", nodes = ["/cross"], reason =
 // CHECK-LABEL: func.func @main(
 // CHECK-COUNT-1: qk_int8
 // CHECK-LABEL: func.func @main_8(

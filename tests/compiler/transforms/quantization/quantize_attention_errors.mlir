@@ -1,5 +1,5 @@
-// attn-quantize-scores: what it refuses. Lengths that only a run tells can't be compared.
-// RUN: heddle-opt --attn-quantize-scores="selective" --verify-diagnostics %s
+// attn-quantize-attention: what it refuses. Lengths that only a run tells can't be compared.
+// RUN: heddle-opt --attn-quantize-attention="selective" --verify-diagnostics %s
 
 func.func @main(%x: tensor<?x?x4x32xf32> {nn.name = "x", nn.dims = ["b", "s", 4, 32]},
                 %n: tensor<?xi64> {nn.name = "n", nn.dims = ["n"]}) -> tensor<?x?x4x32xf32> {

@@ -1,5 +1,5 @@
-// attn-quantize-scores: keys lose their projection's bias where nothing sees the difference.
-// RUN: heddle-opt --split-input-file --attn-quantize-scores %s | FileCheck %s
+// attn-quantize-attention: keys lose their projection's bias where nothing sees the difference.
+// RUN: heddle-opt --split-input-file --attn-quantize-attention %s | FileCheck %s
 
 // One projection for query, key and value: the key's share of the bias becomes zeros.
 // CHECK-LABEL: func.func @joined
