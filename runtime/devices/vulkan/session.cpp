@@ -28,6 +28,14 @@ recording_cache::entry *recording_cache::insert(entry made) {
   return &oldest;
 }
 
+void recording_cache::erase(const entry *made) {
+  for (auto entry = entries_.begin(); entry != entries_.end(); ++entry)
+    if (&*entry == made) {
+      entries_.erase(entry);
+      return;
+    }
+}
+
 vulkan_session::~vulkan_session() {
   recordings_.clear();
   const device &device = program_.device();

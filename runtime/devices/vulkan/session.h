@@ -31,6 +31,7 @@ public:
   entry *find(uint64_t plan, bool is_step_by_step);
   /// Takes the place of the one that wasn't used for longest, if the cache is full.
   entry *insert(entry made);
+  void erase(const entry *made);
   void clear() { entries_.clear(); }
   size_t size() const { return entries_.size(); }
 
@@ -58,7 +59,7 @@ private:
   void download(const run_request &request, const schedule &schedule);
   heddle_status_t find_failure(const run_request &request, const schedule &schedule, int64_t last_step);
 
-  heddle_status_t run_all(const run_request &request, const recording_cache::entry &entry);
+  heddle_status_t run_all(const run_request &request, const recording_cache::entry &entry, double *out_longest);
   heddle_status_t finish(const recording_cache::entry &entry, size_t segment, double *out_seconds);
   heddle_status_t run_observed(const run_request &request, const recording_cache::entry &entry);
   heddle_status_t observe(const run_request &request, const arena_layout &layout, const dispatch_step &dispatch,

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What needs no device: where tensors and constants lie, how work is cut, which commands wait.
+
+#include <algorithm>
+#include <cstring>
+
+#include <gtest/gtest.h>
+
+#include "runtime/devices/vulkan/constants.h"
+#include "runtime/devices/vulkan/elements.h"
+#include "runtime/devices/vulkan/slicing.h"
+#include "runtime/devices/vulkan/spirv.h"
+
+namespace heddle::runtime::vulkan {
+namespace {
+
+limits small_limits() {
+  limits limits = {};
+  limits.range = 1 << 20;
+  limits.groups[0] = limits.groups[1] = limits.groups[2] = 256;
+  limits.offset_alignment = 64;
+  return limits;
+}
+
+/// A dispatch of |rows| x |columns| floats to as many, one a unit: columns along x, rows along y.
+slice_work map_work(const pipeline &pipeline, uint32_t rows, uint32_t columns) {
+  const uint64_t bytes = uint64_t(rows) * columns * 4;
+  slice_work work = {"map", &pipeline, {columns, rows, 1}, {}, {7}, 3, 0};
+  work.operands.push_back({shader_binding::first_input, arena_buffer, 256, bytes, {4, columns * 4, 0}});
+  work.operands.push_back({shader_binding::results, arena_buffer, 1 << 30, bytes, {4, columns * 4, 0}});
+  return work;
+}
+
+std::vector<dispatch_command> dispatches_of(const schedule &schedule) {
+  std::vector<dispatch_command> list;
+  for (const command &command : schedule.commands)
+    if (const auto *dispatch = std::get_if<dispatch_command>(&command.kind))
+      list.push_back(*dispatch);
+  return list;
+}
+
+TEST(Slicing, LeavesSmallWorkWhole) {
+  const limits limits = small_limits();
+  const pipeline pipeline = {VK_NULL_HANDLE, {16, 4, 1}};
+  schedule out;
+  slicer slicer(limits, 0.1, 0, &out);
+  ASSERT_EQ(slicer.cut(map_work(pipeline, 10, 100)), nullptr);
+  const std::vector<dispatch_command> dispatches = dispatches_of(out);
+  ASSERT_EQ(out.commands.size(), 1u);
+  EXPECT_EQ(dispatches[0].groups[0], 7u);
+  EXPECT_EQ(dispatches[0].groups[1], 3u);
+  EXPECT_EQ(dispatches[0].words, (std::vector<uint32_t>{0, 0, 0, 0, 0, 7})) << "first group, elements 0, size";
+  EXPECT_EQ(dispatches[0].bindings[1].offset, 256u);
+  EXPECT_EQ(dispatches[0].bindings[1].bytes, 4000u);
+  EXPECT_EQ(dispatches[0].bindings[0].bytes, 0u) << "no constants";
+}
+
+TEST(Slicing, CoversEveryGroupOnceWithinTheLimits) {
+  const limits limits = small_limits();
+  const pipeline pipeline = {VK_NULL_HANDLE, {3, 2, 1}};
+  schedule out;
+  slicer slicer(limits, 0.1, 0, &out);
+  const uint32_t rows = 1001;
+  const uint32_t columns = 1500;
+  ASSERT_EQ(slicer.cut(map_work(pipeline, rows, columns)), nullptr);
+  std::vector<int> groups(size_t(500) * 501);
+  for (const dispatch_command &dispatch : dispatches_of(out)) {
+    const uint32_t x = dispatch.words[0];
+    const uint32_t y = dispatch.words[1];
+    ASSERT_LE(dispatch.groups[0], 256u);
+    ASSERT_LE(dispatch.groups[1], 256u);
+    for (uint32_t i = 0; i < dispatch.groups[0]; ++i)
+      for (uint32_t j = 0; j < dispatch.groups[1]; ++j)
+        ++groups[(y + j) * size_t(500) + x + i];
+    for (size_t operand = 0; operand < 2; ++operand) {
+      const buffer_range &range = dispatch.bindings[operand ? 3 : 1];
+      const uint64_t base = operand ? 1 << 30 : 256;
+      ASSERT_LE(range.bytes, limits.range);
+      ASSERT_EQ(range.offset % limits.offset_alignment, 0u);
+      // The first and the last element that the slice touches, by the word that it is told.
+      const uint64_t first = (uint64_t(y) * 2 * columns + x * 3) * 4;
+      const uint64_t last_row = std::min(rows, (y + dispatch.groups[1]) * 2) - 1;
+      const uint64_t last_column = std::min(columns, (x + dispatch.groups[0]) * 3) - 1;
+      const uint64_t last = (last_row * columns + last_column) * 4;
+      const auto word = static_cast<int32_t>(dispatch.words[3 + operand]);
+      EXPECT_EQ(range.offset + int64_t(word) * 4, base);
+      EXPECT_GE(base + first, range.offset);
+      EXPECT_LE(base + last + 4, range.offset + range.bytes);
+    }
+  }
+  EXPECT_EQ(std::count(groups.begin(), groups.end(), 1), std::ptrdiff_t(groups.size()));
+}
+
+TEST(Slicing, CutsLongWork) {
+  const limits limits = small_limits();
+  const pipeline pipeline = {VK_NULL_HANDLE, {1, 1, 1}};
+  schedule out;
+  slicer slicer(limits, 0.1, 0, &out);
+  slice_work work = map_work(pipeline, 16, 16);
+  work.seconds = 1;
+  ASSERT_EQ(slicer.cut(work), nullptr);
+  EXPECT_EQ(out.commands.size(), 16u);
+  double total = 0;
+  for (const command &command : out.commands)
+    total += command.seconds;
+  EXPECT_NEAR(total, 1, 1e-9);
+}
+
+TEST(Slicing, RefusesWhatIsNeededWhole) {
+  const limits limits = small_limits();
+  const pipeline pipeline = {VK_NULL_HANDLE, {1, 1, 1}};
+  schedule out;
+  slicer slicer(limits, 0.1, 0, &out);
+  slice_work work = map_work(pipeline, 4, 4);
+  work.operands.push_back({shader_binding::constants, first_block, 0, 2 << 20, {0, 0, 0}});
+  heddle_status_t status = slicer.cut(work);
+  EXPECT_STREQ(heddle_status_message(status),
+               "kernel 'map' needs 2097152 bytes at once, and the device binds at most 1048576");
+  heddle_status_release(status);
+}
+
+command copy(uint64_t from, uint64_t to, uint64_t bytes) {
+  return {copy_command{{arena_buffer, from, bytes}, arena_buffer, to}, 0, 0};
+}
+
+std::vector<bool> waits_of(std::vector<command> commands) {
+  schedule schedule;
+  schedule.commands = std::move(commands);
+  schedule.segments.push_back({0, schedule.commands.size(), 0, 0, 0});
+  mark_waits(&schedule);
+  std::vector<bool> waits;
+  for (const command &command : schedule.commands)
+    waits.push_back(command.waits);
+  return waits;
+}
+
+TEST(Waits, OnlyWhereBytesAreShared) {
+  // Reads of the same, writes of others: nothing to wait for.
+  EXPECT_EQ(waits_of({copy(0, 100, 10), copy(0, 110, 10), copy(5, 120, 10)}), (std::vector<bool>{false, false, false}));
+  // Read after write, write after read, write after write.
+  EXPECT_EQ(waits_of({copy(0, 100, 10), copy(109, 200, 10)}), (std::vector<bool>{false, true}));
+  EXPECT_EQ(waits_of({copy(0, 100, 10), copy(50, 9, 10)}), (std::vector<bool>{false, true}));
+  EXPECT_EQ(waits_of({copy(0, 100, 10), copy(50, 91, 10)}), (std::vector<bool>{false, true}));
+  EXPECT_EQ(waits_of({copy(0, 100, 10), copy(50, 90, 10)}), (std::vector<bool>{false, false}));
+  // A barrier covers all before it.
+  EXPECT_EQ(waits_of({copy(0, 100, 10), copy(20, 120, 10), copy(100, 140, 10), copy(120, 160, 10)}),
+            (std::vector<bool>{false, false, true, false}));
+}
+
+TEST(Arena, TensorsAliveTogetherAreApart) {
+  entry_table entry = {};
+  entry.inputs.resize(2);
+  entry.outputs.resize(1);
+  entry.buffers = {{0, 0, 1}, {0, 1, 2}};
+  dispatch_step step = {};
+  step.bindings = {{0, binding_kind::input}, {0, binding_kind::buffer}};
+  entry.steps.push_back(step);
+  step.bindings = {{0, binding_kind::buffer}, {1, binding_kind::buffer}};
+  entry.steps.push_back(step);
+  step.bindings = {{1, binding_kind::buffer}, {0, binding_kind::output}};
+  entry.steps.push_back(step);
+  plan plan;
+  plan.input_bytes = {1000, 0};
+  plan.output_bytes = {1000};
+  plan.buffer_bytes = {1000, 1000};
+  arena_layout layout;
+  ASSERT_EQ(lay_out_arena(entry, plan, &layout), nullptr);
+  for (const auto *places : {&layout.inputs, &layout.outputs, &layout.buffers})
+    for (const tensor_place &place : *places) {
+      EXPECT_EQ(place.offset % tensor_alignment, 0u);
+      EXPECT_GE(place.offset, tensor_alignment) << "the first bytes belong to nobody";
+      EXPECT_GE(place.record, place.offset + place.bytes);
+      EXPECT_LE(place.record + record_bytes, layout.bytes);
+    }
+  // Input and output never live together, all others do with one of them: three places of 1280 bytes.
+  EXPECT_EQ(layout.inputs[0].offset, layout.outputs[0].offset);
+  EXPECT_NE(layout.buffers[0].offset, layout.buffers[1].offset);
+  EXPECT_NE(layout.buffers[0].offset, layout.inputs[0].offset);
+  EXPECT_NE(layout.buffers[1].offset, layout.outputs[0].offset);
+  EXPECT_LE(layout.bytes, tensor_alignment + 3 * 1280 + 256) << "no more than one for the empty input's record";
+}
+
+TEST(Arena, HugeSizesAreRefused) {
+  entry_table entry = {};
+  entry.buffers = {{0, 0, 0}, {0, 0, 0}};
+  plan plan;
+  plan.buffer_bytes = {INT64_MAX - 600, INT64_MAX - 600};
+  arena_layout layout;
+  heddle_status_t status = lay_out_arena(entry, plan, &layout);
+  EXPECT_STREQ(heddle_status_error_code(status), "H0308");
+  heddle_status_release(status);
+}
+
+/// Constants of the given lengths, and one dispatch for each of |uses| with those as constants.
+program_tables tables_of(const std::vector<uint64_t> &lengths, const std::vector<std::vector<uint32_t>> &uses) {
+  program_tables tables = {};
+  for (uint64_t length : lengths)
+    tables.constants.push_back({0, length});
+  tables.targets.emplace_back();
+  tables.entries.emplace_back();
+  for (const std::vector<uint32_t> &use : uses) {
+    shader_table shader = {};
+    dispatch_step step = {};
+    step.kernel = static_cast<uint32_t>(tables.targets[0].shaders.size());
+    for (uint32_t constant : use) {
+      shader.operands.push_back({HEDDLE_ELEMENT_F32, shader_binding::constants});
+      step.bindings.push_back({constant, binding_kind::constant});
+    }
+    tables.targets[0].shaders.push_back(shader);
+    tables.entries[0].steps.push_back(step);
+  }
+  return tables;
+}
+
+TEST(Constants, SmallOnesLieBesideEachLargeOne) {
+  // Constant 0 goes with three weights; it joins none of them to the others.
+  const constant_layout layout =
+      lay_out_constants(tables_of({4, 1 << 20, 1 << 20, 1 << 20}, {{0, 1}, {0, 2}, {3, 0}}), 0, 1u << 27);
+  ASSERT_EQ(layout.groups.size(), 3u);
+  for (const constant_group &group : layout.groups) {
+    EXPECT_EQ(group.items.size(), 2u);
+    EXPECT_EQ(group.bytes, (1u << 20) + 256);
+  }
+}
+
+TEST(Constants, LargeOnesAreHeldOnce) {
+  // Tied embeddings: 1 is used alone, and with 2.
+  const constant_layout layout =
+      lay_out_constants(tables_of({4, 1 << 20, 1 << 20}, {{1}, {1, 2, 0}, {2}}), 0, 1u << 27);
+  ASSERT_EQ(layout.groups.size(), 1u);
+  EXPECT_EQ(layout.groups[0].items.size(), 3u);
+  // Where all together don't fit a binding, each dispatch has its own.
+  EXPECT_EQ(lay_out_constants(tables_of({4, 1 << 20, 1 << 20}, {{1}, {1, 2, 0}, {2}}), 0, 1 << 20).groups.size(), 3u);
+}
+
+TEST(Elements, NarrowAndWiden) {
+  const int64_t good[] = {INT32_MIN, INT32_MAX, -1};
+  int32_t narrow[3];
+  int64_t value = 0;
+  EXPECT_TRUE(to_device(HEDDLE_ELEMENT_I64, good, sizeof(good), narrow, &value));
+  int64_t wide[3];
+  from_device(HEDDLE_ELEMENT_I64, narrow, sizeof(wide), wide);
+  EXPECT_TRUE(std::equal(good, good + 3, wide));
+  const int64_t bad[] = {0, int64_t(INT32_MAX) + 1};
+  EXPECT_FALSE(to_device(HEDDLE_ELEMENT_I64, bad, sizeof(bad), narrow, &value));
+  EXPECT_EQ(value, int64_t(INT32_MAX) + 1);
+  const uint64_t large[] = {UINT32_MAX, uint64_t(UINT32_MAX) + 1};
+  EXPECT_TRUE(to_device(HEDDLE_ELEMENT_U64, large, 8, narrow, &value));
+  EXPECT_FALSE(to_device(HEDDLE_ELEMENT_U64, large, 16, narrow, &value));
+}
+
+TEST(Spirv, NoModuleReachesADriverThatIsNone) {
+  std::vector<uint32_t> module = {0x07230203, 0x00010300, 0, 10, 0, (5u << 16) | 15, 5, 1, 0, 0};
+  std::memcpy(&module[8], "main", 4);
+  EXPECT_STREQ(fault_of_module(module), "");
+  EXPECT_STREQ(fault_of_module({}), "it isn't SPIR-V");
+  auto with = [&](size_t at, uint32_t word) {
+    std::vector<uint32_t> changed = module;
+    changed[at] = word;
+    return fault_of_module(changed);
+  };
+  EXPECT_STREQ(with(0, 0x03022307), "it isn't SPIR-V");
+  EXPECT_STREQ(with(1, 0x00010600), "its version is newer than SPIR-V 1.3");
+  EXPECT_STREQ(with(5, (6u << 16) | 15), "an instruction reaches past its end");
+  EXPECT_STREQ(with(5, 15), "an instruction reaches past its end");
+  EXPECT_STREQ(with(6, 0), "it has no compute entry point 'main'");
+  std::vector<uint32_t> fifth = module;
+  fifth.insert(fifth.end(), {(4u << 16) | 71, 1, 33, 4});
+  EXPECT_STREQ(fault_of_module(fifth), "it has more than four bindings");
+}
+
+} // namespace
+} // namespace heddle::runtime::vulkan
