@@ -85,10 +85,11 @@
     "The named device isn't there, or this build has no support for it. The help line lists those that are. Another "  \
     "device is never taken in silence.\n\n"                                                                            \
     "Example: heddle run model.heddle --device cpu runs on the CPU; heddle devices shows what this machine has.")      \
-  X(H0402, "instruction set missing",                                                                                  \
-    "Each target of the artifact needs an instruction set that this CPU lacks. The message names what is missing, "    \
-    "and nothing was executed. Compile the model again for this machine; one artifact may hold several targets.\n\n"   \
-    "Example: heddle compile model.onnx --target cpu:x86-64-v3,cpu:x86-64-v4 -o model.heddle runs on both.")           \
+  X(H0402, "no code that the device can run",                                                                          \
+    "The artifact holds code for other devices only, or each of its targets needs instructions that this CPU "         \
+    "lacks. The message names what is missing, and nothing was executed. Compile the model again for this machine; "   \
+    "one artifact may hold several targets.\n\n"                                                                       \
+    "Example: heddle compile model.onnx --target cpu:x86-64-v3,vulkan -o model.heddle runs on most CPUs and GPUs.")    \
   X(H0403, "unknown target",                                                                                           \
     "The artifact holds no target of that name. Targets are what it was compiled for, such as cpu:x86-64-v3. Without " \
     "a name the best one that the device can run is taken.\n\n"                                                        \
@@ -99,12 +100,12 @@
     "Example: the flags of a hardened container have to allow anonymous executable mappings.")                         \
   X(H0405, "device lost",                                                                                              \
     "The driver has given up the device: a kernel ran longer than the system allows, or the driver crashed. "          \
-    "Sessions on that device can't go on; a program that is loaded again gets a fresh device.\n\n"                     \
-    "Example: HEDDLE_VULKAN_SERIALIZE=1 heddle profile model.heddle --device vulkan shows the last dispatch that "     \
-    "ended.")                                                                                                          \
+    "Sessions on that device can't go on. A program that is loaded again gets a fresh device.\n\n"                     \
+    "Example: HEDDLE_VULKAN_LIMITS=submit=10000 heddle run model.heddle --device vulkan hands over work in parts of "  \
+    "10 ms, for a system that is less patient than most.")                                                             \
   X(H0406, "beyond the device's limits",                                                                               \
-    "The work can't be split into parts that the device takes: a tensor that a kernel needs whole is larger than "     \
-    "one binding may be, or larger than one allocation. The message names the kernel and the bytes.\n\n"               \
+    "The work can't be split into parts that the device takes. A tensor that a kernel needs whole is larger than "     \
+    "one binding or one allocation may be. The message names the kernel and the bytes.\n\n"                            \
     "Example: heddle devices shows the limits of each device; shorter sequences or smaller batches need less.")        \
   X(H0407, "out of device memory",                                                                                     \
     "The device has not enough memory left for the weights or the intermediate results. Work isn't moved to the "      \
