@@ -16,6 +16,9 @@ static bool isIntegerDivision(Operation *op) {
 
 /// True if the kernel may have to return an error.
 static bool hasChecks(kernel::RootOpInterface root) {
+  auto scatter = dyn_cast<kernel::ScatterOp>(*root);
+  if (scatter && scatter.getSite())
+    return true;
   auto isChecked = [](Operation *op) {
     auto gather = dyn_cast<kernel::GatherOp>(op);
     auto isData = [](Value index) { return !index.getType().isIndex(); };

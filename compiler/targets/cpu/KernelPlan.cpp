@@ -220,7 +220,6 @@ void KernelPlan::planScatter() {
     else if (loop != vectorLoop)
       items.digits.push_back(toExpr(nest.bounds[loop]));
   }
-  canFail |= scatter.getSite().has_value();
   items.workPerItem = product(perItem, func.getContext());
   if (vectorLoop == nest.getNumLoops())
     return;

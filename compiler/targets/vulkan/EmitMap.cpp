@@ -4,31 +4,16 @@
 
 #include "compiler/targets/vulkan/Generators.h"
 #include "compiler/targets/vulkan/RegionPrinter.h"
+#include "llvm/ADT/Sequence.h"
 
 using namespace mlir;
 
 namespace heddle::vulkan {
 
-/// The loop whose neighbours lie side by side in the first result; the last loop where there is none.
-static unsigned chooseUnitLoop(const ShaderPlan &plan) {
-  for (unsigned loop = plan.nest.getNumLoops(); loop-- > 0;)
-    if (!plan.getResult(0).isIrregularIn(loop) && plan.getResult(0).strides[loop] == Polynomial(1))
-      return loop;
-  return plan.nest.getNumLoops() - 1;
-}
-
 LogicalResult planMap(ShaderPlan &plan) {
   mergeLoops(plan.nest, SmallVector<bool>(plan.nest.getNumLoops(), true), plan.findUsedIndices());
   plan.ensureLoop();
-  unsigned unit = chooseUnitLoop(plan);
-  SmallVector<unsigned> others;
-  for (unsigned loop = 0; loop < plan.nest.getNumLoops(); ++loop)
-    if (loop != unit)
-      others.push_back(loop);
-  SmallVector<unsigned> y;
-  if (!others.empty())
-    y.push_back(others.pop_back_val());
-  plan.setAxes({unit}, y, others);
+  plan.setNeighbourAxes(llvm::to_vector(llvm::seq<unsigned>(0, plan.nest.getNumLoops())));
   return success();
 }
 

@@ -61,7 +61,7 @@ public:
         mostReductions(countPassReductions(op)) {}
 
   LogicalResult emit() {
-    emitRowIndices();
+    std::string exists = merger.nameRow(loops);
     if (merger.form() == LaneForm::Single)
       emitter.open("if (" + exists + ")");
     for (unsigned end = op.getCombiners().size(); stats.size() < end;)
@@ -76,21 +76,6 @@ public:
   }
 
 private:
-  /// Names the row's indices. Lanes behind the last row go along the last one, for barriers are for all.
-  void emitRowIndices() {
-    for (Axis axis : {kY, kZ})
-      if (!plan.axisLoops[axis].empty())
-        emitter.splitAxis(axis, emitter.let("int", ShaderEmitter::workgroup(axis), axis == kY ? "y" : "z"), loops);
-    Axis along = merger.form() == LaneForm::Single ? kX : kY;
-    std::string rows = along == kX ? "int(gl_WorkGroupSize.x)" : "int(gl_WorkGroupSize.y)";
-    std::string x =
-        emitter.let("int", ShaderEmitter::workgroup(kX) + " * " + rows + " + " + ShaderEmitter::invocation(along), "x");
-    std::string bound = plan.axisLoops[kX].empty() ? "1" : emitter.bound(plan.axisLoops[kX].front());
-    exists = emitter.let("bool", x + " < " + bound, "exists");
-    if (!plan.axisLoops[kX].empty())
-      loops[plan.axisLoops[kX].front()] = emitter.let("int", "min(" + x + ", " + bound + " - 1)", "row");
-  }
-
   /// Opens the loop over this lane's elements: |chunk| neighbours at a time, so that bytes are written as whole words.
   void openElements() {
     std::string width = std::to_string(chunk);
@@ -228,7 +213,7 @@ private:
   int64_t chunk;
   LaneMerger merger;
   unsigned mostReductions;
-  std::string exists, chunkBegin;
+  std::string chunkBegin;
 };
 
 } // namespace

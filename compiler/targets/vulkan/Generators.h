@@ -28,6 +28,14 @@ mlir::LogicalResult planAttention(ShaderPlan &plan);
 mlir::LogicalResult emitAttention(ShaderEmitter &emitter, llvm::StringRef form);
 mlir::LogicalResult planRowwise(ShaderPlan &plan);
 mlir::LogicalResult emitRowwise(ShaderEmitter &emitter, llvm::StringRef form);
+mlir::LogicalResult planReduce(ShaderPlan &plan);
+mlir::LogicalResult emitReduce(ShaderEmitter &emitter, llvm::StringRef form);
+mlir::LogicalResult planScan(ShaderPlan &plan);
+mlir::LogicalResult emitScan(ShaderEmitter &emitter, llvm::StringRef form);
+mlir::LogicalResult planScatter(ShaderPlan &plan);
+mlir::LogicalResult emitScatter(ShaderEmitter &emitter, llvm::StringRef form);
+mlir::LogicalResult planTopK(ShaderPlan &plan);
+mlir::LogicalResult emitTopK(ShaderEmitter &emitter, llvm::StringRef form);
 
 } // namespace heddle::vulkan
 

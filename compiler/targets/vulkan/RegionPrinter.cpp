@@ -349,14 +349,8 @@ std::string RegionPrinter::printGather(kernel::GatherOp op) {
                                ? Polynomial::atom(func.getInputDims(number)[table.getDynamicDimIndex(i)])
                                : Polynomial(table.getDimSize(i));
     std::string position = lookup(op.getIndices()[i]);
-    if (!op.getIndices()[i].getType().isIndex()) {
-      // Negative indices count from the end; as an unsigned number whatever is outside is too large.
-      std::string limit = emitter.size(dimension), index = position;
-      position = emitter.let("int", index + " < 0 ? " + index + " + " + limit + " : " + index, "position");
-      std::string inside = emitter.let("bool", "uint(" + position + ") < uint(" + limit + ")", "inside");
-      emitter.failIf("!" + inside, HEDDLE_KERNEL_INDEX_OUT_OF_RANGE, op.getSite().value_or(0), index, limit);
-      valid += (valid.empty() ? "" : " && ") + inside;
-    }
+    if (!op.getIndices()[i].getType().isIndex())
+      position = emitter.checkIndex(position, emitter.size(dimension), op.getSite().value_or(0), valid);
     std::string term = stride == Polynomial(1) ? position : position + " * " + emitter.size(stride);
     sum += (sum.empty() ? "" : " + ") + term;
     stride = stride * dimension;

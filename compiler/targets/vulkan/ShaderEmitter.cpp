@@ -2,6 +2,7 @@
 
 #include "compiler/targets/vulkan/ShaderEmitter.h"
 
+#include "heddle/executable_abi.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -313,6 +314,16 @@ void ShaderEmitter::failIf(const std::string &condition, int32_t code, int64_t s
   open("if (" + condition + ")");
   line("fail(" + llvm::Twine(code) + ", " + llvm::Twine(site) + ", " + value + ", " + limit + ");");
   close();
+}
+
+std::string ShaderEmitter::checkIndex(const std::string &index, const std::string &extent, int64_t site,
+                                      std::string &valid) {
+  // As an unsigned number whatever is outside is too large.
+  std::string position = let("int", index + " < 0 ? " + index + " + " + extent + " : " + index, "position");
+  std::string inside = let("bool", "uint(" + position + ") < uint(" + extent + ")", "inside");
+  failIf("!" + inside, HEDDLE_KERNEL_INDEX_OUT_OF_RANGE, site, index, extent);
+  valid += (valid.empty() ? "" : " && ") + inside;
+  return position;
 }
 
 //===----------------------------------------------------------------------===//

@@ -92,6 +92,10 @@ public:
   void failIf(const std::string &condition, int32_t code, int64_t site, const std::string &value,
               const std::string &limit);
 
+  /// The place that |index|, a number of data, means in a dimension of |extent|: negative ones count from the end. One
+  /// outside is an error of |site|. Adds to |valid|, a condition or empty, that it is inside.
+  std::string checkIndex(const std::string &index, const std::string &extent, int64_t site, std::string &valid);
+
   /// The whole text.
   std::string finish() const;
 

@@ -203,4 +203,19 @@ void ShaderPlan::setAxes(ArrayRef<unsigned> x, ArrayRef<unsigned> y, ArrayRef<un
   }
 }
 
+void ShaderPlan::setNeighbourAxes(ArrayRef<unsigned> loops) {
+  SmallVector<unsigned> z(loops), x, y;
+  auto isUnit = [&](unsigned loop) {
+    return !getResult(0).isIrregularIn(loop) && getResult(0).strides[loop] == Polynomial(1);
+  };
+  if (!z.empty()) {
+    auto unit = llvm::find_if(llvm::reverse(z), isUnit);
+    x.push_back(unit == z.rend() ? z.back() : *unit);
+    llvm::erase(z, x.front());
+  }
+  if (!z.empty())
+    y.push_back(z.pop_back_val());
+  setAxes(x, y, z);
+}
+
 } // namespace heddle::vulkan

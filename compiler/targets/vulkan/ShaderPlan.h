@@ -58,6 +58,9 @@ struct ShaderPlan : KernelAccess {
   mlir::RankedTensorType getOperandType(unsigned i) const;
   /// Makes loops of the nest the grid's axes and derives extents and strides from them.
   void setAxes(llvm::ArrayRef<unsigned> x, llvm::ArrayRef<unsigned> y, llvm::ArrayRef<unsigned> z);
+  /// Makes |loops| the grid's axes, x being the one whose neighbours lie side by side in the first result (the last one
+  /// where there is none): for roots whose invocations have an element each.
+  void setNeighbourAxes(llvm::ArrayRef<unsigned> loops);
   /// Sets an axis by numbers of the root's own: |unit| units of |extent|; strides are set by setStride.
   void setExtent(Axis axis, mlir::AffineExpr extent) { extents[axis] = extent; }
   void setStride(unsigned operand, Axis axis, mlir::AffineExpr bytes) { strides[operand][axis] = bytes; }

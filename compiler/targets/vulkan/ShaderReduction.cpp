@@ -90,11 +90,11 @@ int64_t getReductionSharedBytes(LaneForm form, int64_t count) {
   return form == LaneForm::Single ? 0 : count * kWordsPerReduction * static_cast<int64_t>(sizeof(uint32_t));
 }
 
-static std::string toWord(Type type, const std::string &value) {
+std::string toWord(Type type, const std::string &value) {
   return (isa<FloatType>(type) ? "floatBitsToUint(" : "uint(") + value + ")";
 }
 
-static std::string fromWord(Type type, const std::string &word) {
+std::string fromWord(Type type, const std::string &word) {
   if (type.isInteger(1))
     return "(" + word + " != 0u)";
   return (isa<FloatType>(type) ? "uintBitsToFloat(" : "int(") + word + ")";
@@ -117,6 +117,22 @@ LaneMerger::LaneMerger(ShaderEmitter &emitter, LaneForm form)
   laneName = emitter.let(
       "int", "full ? int(gl_SubgroupID * gl_SubgroupSize + gl_SubgroupInvocationID) : int(gl_LocalInvocationID.x)",
       "lane");
+}
+
+std::string LaneMerger::nameRow(MutableArrayRef<std::string> loops) {
+  const ShaderPlan &plan = emitter.plan;
+  for (Axis axis : {kY, kZ})
+    if (!plan.axisLoops[axis].empty())
+      emitter.splitAxis(axis, emitter.let("int", ShaderEmitter::workgroup(axis), axis == kY ? "y" : "z"), loops);
+  Axis along = laneForm == LaneForm::Single ? kX : kY;
+  std::string rows = along == kX ? "int(gl_WorkGroupSize.x)" : "int(gl_WorkGroupSize.y)";
+  std::string x =
+      emitter.let("int", ShaderEmitter::workgroup(kX) + " * " + rows + " + " + ShaderEmitter::invocation(along), "x");
+  std::string bound = plan.axisLoops[kX].empty() ? "1" : emitter.bound(plan.axisLoops[kX].front());
+  std::string exists = emitter.let("bool", x + " < " + bound, "exists");
+  if (!plan.axisLoops[kX].empty())
+    loops[plan.axisLoops[kX].front()] = emitter.let("int", "min(" + x + ", " + bound + " - 1)", "row");
+  return exists;
 }
 
 std::string LaneMerger::declareTree(const Reduced &reduced) {

@@ -25,6 +25,10 @@ std::string neutralLiteral(const Reduced &reduced);
 /// |left| and |right| merged.
 std::string combineTerms(const Reduced &reduced, const std::string &left, const std::string &right);
 
+/// A value in registers as a word of shared memory, and back.
+std::string toWord(mlir::Type type, const std::string &value);
+std::string fromWord(mlir::Type type, const std::string &word);
+
 /// Who carries a reduction from lane to lane.
 enum class LaneForm {
   Single,  ///< nobody: each invocation has a row of its own
@@ -40,6 +44,13 @@ int64_t getReductionSharedBytes(LaneForm form, int64_t count);
 /// Of the passes over a row of |op| the greatest number of reductions that one merges.
 unsigned countPassReductions(kernel::RowwiseOp op);
 
+/// What decides the form of a kernel.reduce, which is the same whatever the number of its results.
+struct ReductionShape {
+  bool alongLanes = false; ///< no neighbouring results read neighbouring elements
+  int64_t length = 0;      ///< of the reduction; 0: any
+};
+ReductionShape getReductionShape(kernel::FuncOp func);
+
 /// Which row and which lane of it an invocation is.
 class LaneMerger {
 public:
@@ -50,6 +61,9 @@ public:
   /// Names: number of this lane in its row, lanes of a row.
   const std::string &lane() const { return laneName; }
   const std::string &lanes() const { return lanesName; }
+  /// Names in |loops| the indices of this invocation's row, which the plan's axes count; gives the name of whether it
+  /// exists. Lanes behind the last row go along the last one, for barriers are for all.
+  std::string nameRow(llvm::MutableArrayRef<std::string> loops);
   /// Merges |values|, one variable for each of |reduced|, over the lanes of each row; all lanes get the results. All
   /// invocations of the workgroup must come here. |most|: of all calls the greatest number of values.
   llvm::SmallVector<std::string> merge(llvm::ArrayRef<Reduced> reduced, llvm::ArrayRef<std::string> values,

@@ -6,7 +6,7 @@
 #include "compiler/targets/vulkan/VulkanConfig.h"
 
 #include "compiler/targets/vulkan/AttentionShader.h"
-#include "compiler/targets/vulkan/ContractFactors.h"
+#include "compiler/targets/vulkan/ContractConfig.h"
 #include "compiler/targets/vulkan/ShaderReduction.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/Support/MathExtras.h"
@@ -17,6 +17,9 @@ namespace heddle::vulkan {
 
 /// Invocations of a workgroup whose invocations share nothing: a whole number of every device's subgroups.
 static constexpr int64_t kInvocations = 64;
+
+/// Of attention where each has rows for itself: no more than the least subgroup has, so that few are idle.
+static constexpr int64_t kAttentionInvocations = 8;
 
 static std::vector<Variant> chooseMap() {
   // Four elements an invocation hide what the indices cost; a group's elements lie side by side.
@@ -30,81 +33,41 @@ static std::vector<Variant> chooseMap() {
   return {plain};
 }
 
-/// A tile of |rows| by 4 * |columns4| for each of |invocations|, which lie side by side along the columns.
-static Variant makeTile(StringRef form, int64_t invocations, int64_t rows, int64_t columns4) {
-  Variant tile;
-  tile.form = form.str();
-  tile.workgroup = {invocations, 1, 1};
-  tile.constants = {rows, columns4};
-  tile.tile = {invocations * columns4 * 4 / kPanelColumns, rows, 1};
-  tile.most = {0, 0, 0};
-  return tile;
-}
-
-static std::vector<Variant> chooseContract(kernel::ContractOp op) { return {makeTile("tile", 8, 16, 2)}; }
-
-/// Eight invocations, as many as the least subgroup has, take a tile of rows through the keys. Fewer rows: tiles that
-/// fit them; the order of all sums is that of every tile.
+/// Attention. Of few rows workgroups share out the keys; of many rows each invocation has some for itself. Bits are the
+/// same: the order of all sums is.
 static std::vector<Variant> chooseAttention(kernel::AttentionOp op) {
-  constexpr int64_t kLanes = 8, kGroups = 2, kWidth = getAttentionWidth(kLanes, kGroups);
-  constexpr int64_t kMostShared = 48 << 10, kLeastShared = 16 << 10;
-  // Four columns to each invocation at a time, in as few steps as waste none of them.
   std::optional<int64_t> size;
   if (auto constant = dyn_cast<AffineConstantExpr>(op.getBounds().getResult(kernel::AttentionOp::ValueSize)))
     size = constant.getValue();
-  int64_t columns = size && *size <= 3 * kLanes * 4 ? std::max<int64_t>(llvm::divideCeil(*size, kLanes * 4), 1) : 2;
   std::vector<Variant> variants;
-  auto add = [&](int64_t rows, int64_t most) {
+  // Tiles of |rows| for each of |rowGroups| invocations, |lanes| of which share keys and columns.
+  auto addShared = [&](int64_t rows, int64_t lanes, int64_t groups, int64_t rowGroups, int64_t most, int64_t limit) {
+    // In as few steps over the columns as waste none.
+    int64_t columns = size && *size <= 3 * lanes * 4 ? std::max<int64_t>(llvm::divideCeil(*size, lanes * 4), 1) : 2;
     Variant tile;
-    tile.form = "rows";
-    tile.workgroup = {kLanes, 1, 1};
-    tile.constants = {rows, kLanes, kGroups, columns};
-    tile.tile = {rows, 1, 1};
+    tile.form = kSharedAttention.str();
+    tile.workgroup = {lanes, rowGroups, 1};
+    tile.constants = {rows, lanes, groups, columns, rowGroups};
+    tile.tile = {rows * rowGroups, 1, 1};
     tile.most = {most, 0, 0};
-    tile.sharedBytes = getAttentionSharedBytes(op, rows, kWidth);
-    if (tile.sharedBytes <= (most == 0 ? kMostShared : kLeastShared))
+    tile.sharedBytes = getAttentionSharedBytes(op, rows * rowGroups, lanes * 4 * groups);
+    if (tile.sharedBytes <= limit)
       variants.push_back(tile);
   };
-  for (int64_t rows : {1, 4})
-    add(rows, rows);
-  add(16, 0);
-  // The last one fits every device.
-  for (int64_t rows : {8, 2})
-    if (variants.back().sharedBytes > kLeastShared || variants.back().most[kX] != 0)
-      add(rows, 0);
+  constexpr int64_t kLeastShared = 16 << 10, kMostShared = 48 << 10;
+  addShared(1, 8, 2, 1, 1, kLeastShared);
+  addShared(4, 8, 2, 1, 4, kLeastShared);
+  // Devices with so much memory for a workgroup are GPUs: 128 invocations, 4 rows by 4 keys or columns each.
+  addShared(4, 16, 1, 8, 0, kMostShared);
+  // An invocation's rows share what it reads of keys and values, which all invocations read together.
+  Variant own;
+  own.form = kPrivateAttention.str();
+  own.workgroup = {kAttentionInvocations, 1, 1};
+  own.constants = {4, 1, 2, 4, 1};
+  own.tile = {4 * kAttentionInvocations, 1, 1};
+  own.most = {0, 0, 0};
+  variants.push_back(own);
   return variants;
-}
-
-/// |rows| rows, or what else shares no lane, to a workgroup of |invocations| whose lanes |form| joins.
-static Variant makeRows(StringRef form, int64_t invocations, int64_t rows, int64_t sharedBytes) {
-  Variant variant;
-  variant.form = form.str();
-  if (form == "subgroup")
-    variant.features = {"subgroup_shuffle"};
-  variant.workgroup =
-      form == "single" ? std::array<int64_t, 3>{rows, 1, 1} : std::array<int64_t, 3>{invocations / rows, rows, 1};
-  variant.tile = {rows, 1, 1};
-  variant.most = {0, 0, 0};
-  variant.sharedBytes = sharedBytes;
-  return variant;
-}
-
-/// A row of |length| elements (0: any number) of which |count| reductions are wanted at a time.
-static std::vector<Variant> chooseRows(int64_t length, int64_t count) {
-  // Up to eight elements an invocation is done before lanes have exchanged anything.
-  constexpr int64_t kSingle = 8, kInvocations = kReductionInvocations;
-  int64_t bytes = getReductionSharedBytes(LaneForm::Shared, count);
-  if (length != 0 && length <= kSingle)
-    return {makeRows("single", kInvocations, kInvocations, 0)};
-  // Rows that leave half of the lanes without an element share a workgroup.
-  if (length != 0 && length <= kInvocations / 2)
-    return {makeRows("shared", kInvocations, kInvocations / llvm::PowerOf2Ceil(length), bytes)};
-  return {makeRows("subgroup", kInvocations, 1, bytes), makeRows("shared", kInvocations, 1, bytes)};
-}
-
-static std::vector<Variant> chooseRowwise(kernel::RowwiseOp op) {
-  auto length = dyn_cast<AffineConstantExpr>(op.getBounds().getResults().back());
-  return chooseRows(length ? length.getValue() : 0, countPassReductions(op));
 }
 
 static std::vector<Variant> chooseVariants(kernel::FuncOp func) {
@@ -113,6 +76,14 @@ static std::vector<Variant> chooseVariants(kernel::FuncOp func) {
     return chooseMap();
   if (auto rowwise = dyn_cast<kernel::RowwiseOp>(root))
     return chooseRowwise(rowwise);
+  if (isa<kernel::ReduceOp>(root))
+    return chooseReduce(func);
+  if (isa<kernel::ScanOp>(root))
+    return chooseScan();
+  if (auto scatter = dyn_cast<kernel::ScatterOp>(root))
+    return chooseScatter(scatter);
+  if (auto topK = dyn_cast<kernel::TopKOp>(root))
+    return chooseTopK(topK);
   if (auto contract = dyn_cast<kernel::ContractOp>(root))
     return chooseContract(contract);
   if (auto attention = dyn_cast<kernel::AttentionOp>(root))
