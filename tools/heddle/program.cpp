@@ -6,6 +6,7 @@
 
 #include "tools/heddle/text.h"
 
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 
@@ -14,6 +15,10 @@ namespace heddle::cli {
 void ExecutionOptions::declare(OptionSet &options) {
   options.text("--device", device, "DEVICE", "cpu, vulkan, vulkan:1 or vulkan:NAME; default: cpu where it can");
   options.count("--threads", threads, "N", "threads; default: all that the process may use");
+  options.text("--vulkan-disable", vulkanDisable, "FEATURES",
+               "do without float16, dot or subgroup, to find a driver's fault");
+  options.flag("--vulkan-serialize", vulkanSerialize,
+               "submit each step of a run alone, to find one that loses the device");
 }
 
 void ExecutionOptions::declareWeights(OptionSet &options) {
@@ -35,6 +40,11 @@ static LoadedProgram load(const std::string &path, const heddle_program_options_
 }
 
 LoadedProgram loadProgram(const std::string &path, const ExecutionOptions &execution) {
+  // The runtime reads the twins of these options itself. No other thread runs yet that could read the environment.
+  if (!execution.vulkanDisable.empty())
+    setenv("HEDDLE_VULKAN_DISABLE", execution.vulkanDisable.c_str(), 1);
+  if (execution.vulkanSerialize)
+    setenv("HEDDLE_VULKAN_SERIALIZE", "1", 1);
   heddle_thread_pool_t *pool = nullptr;
   check(heddle_thread_pool_create(execution.threads, &pool));
   ThreadPoolPtr owner(pool);

@@ -13,11 +13,12 @@ namespace heddle::cli {
 
 /// Where and how an artifact runs.
 struct ExecutionOptions {
-  std::string device;
+  std::string device, vulkanDisable;
+  bool vulkanSerialize = false;
   std::string weights = "map";
   unsigned threads = 0;
 
-  /// --device and --threads, for every command that executes.
+  /// --device, --threads and what looks for faults of drivers, for every command that executes.
   void declare(OptionSet &options);
   /// --weights, where the time or the memory of a run matters.
   void declareWeights(OptionSet &options);
