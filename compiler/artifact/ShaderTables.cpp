@@ -22,6 +22,23 @@ static std::unique_ptr<fb::ShaderVariantT> makeVariant(const ShaderVariant &vari
   return table;
 }
 
+static std::unique_ptr<fb::SelfTestT> makeSelfTest(const SelfTest &test) {
+  auto table = std::make_unique<fb::SelfTestT>();
+  table->sizes = test.sizes;
+  table->axes = test.axes;
+  for (const SelfTestInput &input : test.inputs)
+    table->inputs.emplace_back(input.bytes, input.seed, input.limit);
+  for (const SelfTestOutput &output : test.outputs) {
+    auto result = std::make_unique<fb::SelfTestOutputT>();
+    result->bytes = output.bytes;
+    result->runs = output.runs;
+    result->values = output.values;
+    result->tolerance = output.tolerance;
+    table->outputs.push_back(std::move(result));
+  }
+  return table;
+}
+
 LogicalResult heddle::addShaders(ModuleOp module, const TargetImage &image, const fb::ProgramT &program,
                                  fb::TargetT &target) {
   if (image.shaders.size() != program.kernels.size())
@@ -44,6 +61,8 @@ LogicalResult heddle::addShaders(ModuleOp module, const TargetImage &image, cons
     }
     for (const ShaderVariant &variant : shader.variants)
       table->variants.push_back(makeVariant(variant));
+    if (shader.selfTest)
+      table->self_test = makeSelfTest(*shader.selfTest);
     target.shaders.push_back(std::move(table));
   }
   return success();

@@ -10,6 +10,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -41,10 +42,34 @@ struct ShaderOperand {
   ShaderBinding binding;
 };
 
+/// An input of a self-test, whose elements heddle/self_test.h makes.
+struct SelfTestInput {
+  uint64_t bytes = 0;
+  uint32_t seed = 0;
+  uint32_t limit = 0;
+};
+
+/// Of an output the elements that are compared.
+struct SelfTestOutput {
+  uint64_t bytes = 0;
+  std::vector<uint32_t> runs;  ///< pairs: the first of elements that lie side by side, how many
+  std::vector<uint8_t> values; ///< theirs, one after the other, in the output's type
+  float tolerance = 0;         ///< of floats, by the largest magnitude among the values
+};
+
+/// A small case of a kernel and what comes out of it.
+struct SelfTest {
+  std::vector<int64_t> sizes;
+  std::vector<uint32_t> axes; ///< 3 extents, then 3 strides for each operand
+  std::vector<SelfTestInput> inputs;
+  std::vector<SelfTestOutput> outputs;
+};
+
 struct Shader {
   std::vector<ShaderOperand> operands; ///< inputs, then results, as in the kernel's signature
   bool canFail = false;                ///< the push constants hold the place of an error record
   std::vector<ShaderVariant> variants; ///< best first; the last must run on any device
+  std::optional<SelfTest> selfTest;    ///< none: a kernel without a small case
 };
 
 } // namespace heddle

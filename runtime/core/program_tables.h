@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <variant>
 #include <vector>
 
@@ -46,11 +47,38 @@ struct shader_operand_table {
   shader_binding binding;
 };
 
+/// An input of a self-test, made by heddle/self_test.h.
+struct self_test_input {
+  uint64_t bytes; ///< whole elements
+  uint32_t seed, limit;
+};
+
+/// Elements of an output, side by side, that have values to be compared with.
+struct self_test_run {
+  uint32_t first, count; ///< within the output's bytes
+};
+
+struct self_test_output {
+  uint64_t bytes; ///< whole elements
+  std::vector<self_test_run> runs;
+  const uint8_t *values; ///< of all runs, one after the other, not aligned
+  float tolerance;       ///< of floats: by the largest magnitude among the values; finite, not negative
+};
+
+/// A small case of a kernel and what comes out of it; see artifact.fbs.
+struct self_test_table {
+  std::vector<int64_t> sizes;            ///< as many as the kernel has
+  std::vector<uint32_t> axes;            ///< 3 extents, none 0, then 3 strides for each operand
+  std::vector<self_test_input> inputs;   ///< for each operand but the last ones, which are results
+  std::vector<self_test_output> outputs; ///< at least one
+};
+
 /// A kernel as compute shaders; see artifact.fbs.
 struct shader_table {
   std::vector<shader_operand_table> operands; ///< as many as the kernel has bindings
   bool can_fail;
   std::vector<shader_variant_table> variants; ///< best first; the last runs on any device
+  std::optional<self_test_table> self_test;
 };
 
 /// Either |kernels| or |shaders| has one for each kernel, and the other is empty: is_shader_target() says which.

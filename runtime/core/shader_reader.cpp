@@ -113,6 +113,8 @@ heddle_status_t table_reader::read_shader(const fb::Shader &shader, const kernel
   // So that choosing a variant always ends in one.
   if (table.variants.empty() || !runs_anywhere(table.variants.back()))
     return damaged(format("kernel '%s' has no shader that runs on any device", kernel.name));
+  if (shader.self_test())
+    HEDDLE_RETURN_IF_ERROR(read_self_test(*shader.self_test(), kernel, table.operands, &table.self_test.emplace()));
   out->shaders.push_back(std::move(table));
   return nullptr;
 }

@@ -39,6 +39,12 @@ private:
   heddle_status_t read_shader(const fb::Shader &shader, const kernel_table &kernel, target_table *out);
   heddle_status_t read_variant(const fb::ShaderVariant &variant, const char *kernel, const target_table &target,
                                shader_variant_table *out);
+  heddle_status_t read_self_test(const fb::SelfTest &test, const kernel_table &kernel,
+                                 const std::vector<shader_operand_table> &operands, self_test_table *out);
+  heddle_status_t read_self_test_operands(const fb::SelfTest &test, const char *kernel,
+                                          const std::vector<shader_operand_table> &operands, self_test_table *out);
+  heddle_status_t read_self_test_output(const fb::SelfTestOutput &output, const char *kernel, size_t element_bytes,
+                                        self_test_output *out);
 
   heddle_status_t read_entry(const fb::Entry *entry);
   heddle_status_t read_inputs(const fb::Entry &entry, entry_table *out);

@@ -214,6 +214,22 @@ fb::TargetT &artifact_builder::add_shader_target() {
   return target;
 }
 
+void artifact_builder::add_self_test(uint32_t kernel) {
+  const fb::KernelT &table = *program.kernels[kernel];
+  auto test = std::make_unique<fb::SelfTestT>();
+  test->sizes.assign(table.size_count, 5);
+  test->axes.assign(3 + 3 * size_t(table.binding_count), 4);
+  for (uint32_t i = 0; i + 1 < table.binding_count; ++i)
+    test->inputs.emplace_back(20, 7 + i, i);
+  auto output = std::make_unique<fb::SelfTestOutputT>();
+  output->bytes = 20;
+  output->runs = {0, 1, 3, 2};
+  output->values = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
+  output->tolerance = 0.25f;
+  test->outputs.push_back(std::move(output));
+  program.targets.back()->shaders[kernel]->self_test = std::move(test);
+}
+
 uint32_t artifact_builder::kernel(const std::string &symbol, uint32_t binding_count, uint32_t size_count) {
   for (size_t i = 0; i < program.kernels.size(); ++i)
     if (program.kernels[i]->name == symbol)

@@ -75,6 +75,8 @@ public:
   /// A further target, "vulkan", with a shader of one variant for each kernel of the program so far. The modules aren't
   /// SPIR-V: readers don't look into them.
   fb::TargetT &add_shader_target();
+  /// A case for |kernel|'s shader in that target, whose operands have elements of 4 bytes.
+  void add_self_test(uint32_t kernel);
   /// Index of the test kernel |symbol|; added at its first use.
   uint32_t kernel(const std::string &symbol, uint32_t binding_count, uint32_t size_count);
   /// A constant in a weights section of its own.

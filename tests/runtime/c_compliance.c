@@ -9,6 +9,7 @@
 #include <heddle/error_codes.h>
 #include <heddle/executable_abi.h>
 #include <heddle/heddle.h>
+#include <heddle/self_test.h>
 
 static heddle_status_t make_tensor(heddle_tensor_t **out_tensor) {
   const int64_t dims[2] = {2, 3};
@@ -24,6 +25,11 @@ int main(void) {
   if (status || heddle_tensor_byte_length(tensor) != 24)
     return 1;
   heddle_tensor_release(tensor);
+
+  // Part of the format: what compilers before this one wrote tests with must stay what devices are tested with.
+  if (heddle_self_test_bits(7, 3) != 821625149 || heddle_self_test_fraction(7, 3, 16) != -25787 ||
+      heddle_self_test_integer(7, 3, 10) != 0)
+    return 20;
 
   status = heddle_program_load("no such file", &options, &program);
   if (heddle_status_code(status) != HEDDLE_STATUS_IO || strcmp(heddle_status_error_code(status), "H0501") != 0)

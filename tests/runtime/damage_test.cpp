@@ -231,10 +231,58 @@ const damage shader_damages[] = {
      "step 0 of entry 'main' has operand 0 in another storage buffer than kernel 'test_add'"},
 };
 
-/// The scale model with shaders. They and their axes are there before anything is damaged.
+fb::SelfTestT &self_test(fb::ProgramT &program) { return *shaders(program).shaders[1]->self_test; }
+fb::SelfTestOutputT &tested_output(fb::ProgramT &program) { return *self_test(program).outputs[0]; }
+
+/// On the case of kernel test_scale.
+const damage self_test_damages[] = {
+    {"SizeMissing", [](auto &p) { self_test(p).sizes.clear(); },
+     "the self-test of kernel 'test_scale' has 0 sizes and 12 axes"},
+    {"AxisMissing", [](auto &p) { self_test(p).axes.pop_back(); },
+     "the self-test of kernel 'test_scale' has 1 sizes and 11 axes"},
+    {"NoWork", [](auto &p) { self_test(p).axes[1] = 0; },
+     "the self-test of kernel 'test_scale' has no work, or too much"},
+    {"TooMuchWork", [](auto &p) { self_test(p).axes[0] = (64 << 20) + 1; },
+     "the self-test of kernel 'test_scale' has no work, or too much"},
+    {"WorkThatWraps", [](auto &p) { self_test(p).axes[0] = self_test(p).axes[1] = 1u << 26; },
+     "the self-test of kernel 'test_scale' has no work, or too much"},
+    {"InputMissing", [](auto &p) { self_test(p).inputs.pop_back(); },
+     "the self-test of kernel 'test_scale' has 1 inputs and 1 outputs"},
+    {"OutputMissing", [](auto &p) { self_test(p).outputs.clear(); },
+     "the self-test of kernel 'test_scale' has 2 inputs and 0 outputs"},
+    {"InputForAnOutput",
+     [](auto &p) {
+       self_test(p).inputs.pop_back();
+       self_test(p).outputs.push_back(std::make_unique<fb::SelfTestOutputT>(tested_output(p)));
+     },
+     "the self-test of kernel 'test_scale' has 1 inputs and 2 outputs"},
+    {"PartOfAnElement", [](auto &p) { self_test(p).inputs[1] = {6, 1, 0}; },
+     "operand 1 of the self-test of kernel 'test_scale' has 6 bytes"},
+    {"InputTooLong", [](auto &p) { self_test(p).inputs[0] = {(64 << 20) + 4, 1, 0}; },
+     "operand 0 of the self-test of kernel 'test_scale' has 67108868 bytes"},
+    {"OperandsTooLong", [](auto &p) { self_test(p).inputs[0] = {(64 << 20) - 20, 1, 0}; },
+     "operand 2 of the self-test of kernel 'test_scale' has 20 bytes"},
+    {"OutputThatWraps", [](auto &p) { tested_output(p).bytes = UINT64_MAX - 3; },
+     "operand 2 of the self-test of kernel 'test_scale' has 18446744073709551612 bytes"},
+    {"NoTolerance", [](auto &p) { tested_output(p).tolerance = std::numeric_limits<float>::quiet_NaN(); },
+     "the self-test of kernel 'test_scale' has no tolerance"},
+    {"NegativeTolerance", [](auto &p) { tested_output(p).tolerance = -1; },
+     "the self-test of kernel 'test_scale' has no tolerance"},
+    {"RunBehindTheEnd", [](auto &p) { tested_output(p).runs[2] = 4; },
+     "the self-test of kernel 'test_scale' compares elements behind the end"},
+    {"RunThatWraps", [](auto &p) { tested_output(p).runs = {UINT32_MAX, 2, 3, 2}; },
+     "the self-test of kernel 'test_scale' compares elements behind the end"},
+    {"PartOfARun", [](auto &p) { tested_output(p).runs.push_back(0); },
+     "the self-test of kernel 'test_scale' has 12 bytes of values for 3 elements"},
+    {"ValueMissing", [](auto &p) { tested_output(p).values.pop_back(); },
+     "the self-test of kernel 'test_scale' has 11 bytes of values for 3 elements"},
+};
+
+/// The scale model with shaders, one of them with a case. They and their axes are there before anything is damaged.
 artifact_builder shader_model() {
   artifact_builder builder = scale_model();
   builder.add_shader_target();
+  builder.add_self_test(1);
   builder.build();
   return builder;
 }
@@ -249,6 +297,33 @@ TEST_P(ShaderDamage, IsRefusedAtLoad) {
 
 INSTANTIATE_TEST_SUITE_P(Tables, ShaderDamage, testing::ValuesIn(shader_damages),
                          [](const auto &info) { return std::string(info.param.name); });
+
+INSTANTIATE_TEST_SUITE_P(SelfTests, ShaderDamage, testing::ValuesIn(self_test_damages),
+                         [](const auto &info) { return std::string(info.param.name); });
+
+TEST(Shaders, HaveTheirSelfTests) {
+  const artifact_bytes bytes = shader_model().build();
+  runtime::artifact artifact;
+  artifact.source.use_memory(bytes.data(), bytes.size);
+  EXPECT_OK(runtime::read_artifact(&artifact, /*verify_checksums=*/true));
+  const runtime::target_table &target = artifact.tables.targets[1];
+  EXPECT_FALSE(target.shaders[0].self_test);
+  ASSERT_TRUE(target.shaders[1].self_test);
+  const runtime::self_test_table &test = *target.shaders[1].self_test;
+  EXPECT_EQ(test.sizes, std::vector<int64_t>{5});
+  EXPECT_EQ(test.axes, std::vector<uint32_t>(12, 4));
+  ASSERT_EQ(test.inputs.size(), 2u);
+  EXPECT_EQ(test.inputs[0].bytes, 20u);
+  EXPECT_EQ(test.inputs[1].seed, 8u);
+  EXPECT_EQ(test.inputs[1].limit, 1u);
+  ASSERT_EQ(test.outputs.size(), 1u);
+  EXPECT_EQ(test.outputs[0].bytes, 20u);
+  ASSERT_EQ(test.outputs[0].runs.size(), 2u);
+  EXPECT_EQ(test.outputs[0].runs[1].first, 3u);
+  EXPECT_EQ(test.outputs[0].runs[1].count, 2u);
+  EXPECT_EQ(test.outputs[0].values[11], 11);
+  EXPECT_EQ(test.outputs[0].tolerance, 0.25f);
+}
 
 TEST(Shaders, AreReadAsTheyAreWritten) {
   artifact_builder builder = shader_model();

@@ -30,6 +30,7 @@ TEST(Mutation, DamagedArtifactsAreRefusedOrHarmless) {
   optional.default_constant = builder.constant({1, 2, 3}).index(); // bits are bits
   optional.default_dims = {3};
   builder.add_shader_target();
+  builder.add_self_test(0);
   const artifact_bytes original = builder.build();
   heddle_artifact_header_t header;
   std::memcpy(&header, original.data(), sizeof(header));
