@@ -70,6 +70,59 @@ static std::vector<Variant> chooseAttention(kernel::AttentionOp op) {
   return variants;
 }
 
+/// |rows| rows, or what else shares no lane, to a workgroup of |invocations| whose lanes |form| joins.
+static Variant makeRows(StringRef form, int64_t invocations, int64_t rows, int64_t sharedBytes) {
+  Variant variant;
+  variant.form = form.str();
+  if (form == "subgroup")
+    variant.features = {"subgroup_shuffle"};
+  variant.workgroup =
+      form == "single" ? std::array<int64_t, 3>{rows, 1, 1} : std::array<int64_t, 3>{invocations / rows, rows, 1};
+  variant.tile = {rows, 1, 1};
+  variant.most = {0, 0, 0};
+  variant.sharedBytes = sharedBytes;
+  return variant;
+}
+
+/// A row of |length| elements (0: any number) of which |count| reductions are wanted at a time.
+static std::vector<Variant> chooseRows(int64_t length, int64_t count) {
+  // Up to eight elements an invocation is done before lanes have exchanged anything.
+  constexpr int64_t kSingle = 8, kInvocations = kReductionInvocations;
+  int64_t bytes = getReductionSharedBytes(LaneForm::Shared, count);
+  if (length != 0 && length <= kSingle)
+    return {makeRows("single", kInvocations, kInvocations, 0)};
+  // Rows that leave half of the lanes without an element share a workgroup.
+  if (length != 0 && length <= kInvocations / 2)
+    return {makeRows("shared", kInvocations, kInvocations / llvm::PowerOf2Ceil(length), bytes)};
+  return {makeRows("subgroup", kInvocations, 1, bytes), makeRows("shared", kInvocations, 1, bytes)};
+}
+
+static std::vector<Variant> chooseRowwise(kernel::RowwiseOp op) {
+  auto length = dyn_cast<AffineConstantExpr>(op.getBounds().getResults().back());
+  return chooseRows(length ? length.getValue() : 0, countPassReductions(op));
+}
+
+static std::vector<Variant> chooseReduce(kernel::FuncOp func) {
+  ReductionShape shape = getReductionShape(func);
+  if (!shape.alongLanes)
+    return {makeRows("single", kReductionInvocations, kReductionInvocations, 0)};
+  return chooseRows(shape.length, cast<kernel::ReduceOp>(*func.getRoot()).getCombiners().size());
+}
+
+static std::vector<Variant> chooseScan() { return {makeRows("single", kInvocations, kInvocations, 0)}; }
+
+static std::vector<Variant> chooseScatter(kernel::ScatterOp op) {
+  if (op.getNumParallel() > 0)
+    return {makeRows("single", kInvocations, kInvocations, 0)};
+  return {makeRows("shared", kInvocations, 1, 0)};
+}
+
+static std::vector<Variant> chooseTopK(kernel::TopKOp op) {
+  auto length = dyn_cast<AffineConstantExpr>(op.getBounds().getResults().drop_back().back());
+  // Elements are compared by a region, which subgroups have no operation for.
+  return {chooseRows(length ? length.getValue() : 0, 1).back()};
+}
+
 static std::vector<Variant> chooseVariants(kernel::FuncOp func) {
   Operation *root = func.getRoot();
   if (isa<kernel::MapOp>(root))
