@@ -136,6 +136,7 @@ LogicalResult LossMeasurement::compile() {
   both.quantization.channelRanges = loss.channelRanges;
   both.quantization.valueRanges = loss.valueRanges;
   both.quantization.findsRanges = options.samples && loss.valueRanges.empty();
+  both.quantization.floatValues = whyFloatValues(both.quantization, targets);
   both.quantization.floatAttention = whyFloatAttention(both.quantization, targets);
   isPairSafe = isPairSafe.value_or(needsPairSafeWeights(options.compile.quantization, targets));
   both.quantization.pairSafe = isPairSafe;

@@ -150,7 +150,8 @@ LogicalResult ModelCompiler::runPhase(Phase phase) {
     setRanges(options.quantization, *out.module);
     result = runPipeline([&](OpPassManager &pm) {
       buildQuantizationPipeline(pm, options.quantization, needsPairSafeWeights(options.quantization, out.targets),
-                                whyFloatAttention(options.quantization, out.targets));
+                                whyFloatAttention(options.quantization, out.targets),
+                                whyFloatValues(options.quantization, out.targets));
     });
     break;
   case Phase::Outlining:

@@ -47,6 +47,7 @@ struct QuantizationOptions {
   std::vector<std::string> lossyValues;    ///< a node of each whose values do
   /// Why all scores stay float (empty: they needn't), decided for other targets than those that are compiled for.
   std::optional<std::string> floatAttention;
+  std::optional<std::string> floatValues; ///< the same of weights and values
   bool compares = false;    ///< both forms side by side, for measurements (nn-quantize-weights says how)
   bool findsRanges = false; ///< with it: results with the ranges of attention's values
 };

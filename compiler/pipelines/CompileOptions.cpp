@@ -99,8 +99,16 @@ std::string heddle::whyFloatAttention(const QuantizationOptions &options, ArrayR
   return isSlow ? "a target has no VNNI, without which codes gain nothing" : reason;
 }
 
-std::string heddle::whyFloatValues(const QuantizationOptions &options) {
+std::string heddle::whyFloatValues(const QuantizationOptions &options, ArrayRef<CompiledTarget> targets) {
+  if (options.floatValues)
+    return *options.floatValues;
   std::string reason = whyFloat(options);
+  // Everything with AVX2 has an instruction for it.
+  auto multipliesPairs = [](const CompiledTarget &compiled) {
+    return llvm::is_contained(compiled.target->getFeatures(), "avx2");
+  };
+  if (reason.empty() && !llvm::all_of(targets, multipliesPairs))
+    return "a target multiplies values as floats";
   if (reason.empty() && !options.findsRanges && options.valueRanges.empty())
     return "what its values reach takes calibration data";
   return reason;
@@ -157,13 +165,14 @@ void heddle::setRanges(const QuantizationOptions &options, ModuleOp module) {
 
 void heddle::addQuantizationOptions(const QuantizationOptions &options, ArrayRef<CompiledTarget> targets,
                                     std::vector<std::pair<std::string, std::string>> &normalized) {
-  if (options.attention != "auto" || whyFloatAttention(options, targets).empty() || whyFloatValues(options).empty())
+  if (options.attention != "auto" || whyFloatAttention(options, targets).empty() ||
+      whyFloatValues(options, targets).empty())
     normalized.push_back({"attention-int8", options.attention});
   if (!options.lossyAttention.empty())
     normalized.push_back({"attention-float", llvm::join(options.lossyAttention, " ")});
   if (!options.lossyValues.empty())
     normalized.push_back({"attention-float-values", llvm::join(options.lossyValues, " ")});
-  if (whyFloatValues(options).empty() && !options.valueRanges.empty())
+  if (whyFloatValues(options, targets).empty() && !options.valueRanges.empty())
     normalized.push_back({"attention-value-ranges", formatRanges(options.valueRanges)});
   if (options.scheme.empty())
     return;

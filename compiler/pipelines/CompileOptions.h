@@ -22,7 +22,7 @@ void setRanges(const QuantizationOptions &options, mlir::ModuleOp module);
 /// Why no attention multiplies queries and keys as codes; empty where some may.
 std::string whyFloatAttention(const QuantizationOptions &options, llvm::ArrayRef<CompiledTarget> targets);
 /// The same for weights and values.
-std::string whyFloatValues(const QuantizationOptions &options);
+std::string whyFloatValues(const QuantizationOptions &options, llvm::ArrayRef<CompiledTarget> targets);
 
 /// Ranges as an artifact keeps them, "NODE=3f80..." by 16 bits of each number, and back; what isn't such a text is left
 /// out. Ranges of values have no more bits than these.

@@ -5,7 +5,6 @@
 #include "compiler/pipelines/Pipelines.h"
 
 #include "compiler/pipelines/CompileModel.h"
-#include "compiler/pipelines/CompileOptions.h"
 #include "compiler/transforms/fusion/Passes.h"
 #include "compiler/transforms/outlining/Passes.h"
 #include "compiler/transforms/quantization/Passes.h"
@@ -62,7 +61,7 @@ static void addWeights(OpPassManager &pm, const QuantizationOptions &options, bo
 }
 
 void heddle::buildQuantizationPipeline(OpPassManager &pm, const QuantizationOptions &options, bool pairSafe,
-                                       const std::string &floatAttention) {
+                                       const std::string &floatAttention, const std::string &floatValues) {
   bool hasWeights = !options.scheme.empty();
   if (hasWeights)
     addWeights(pm, options, pairSafe);
@@ -71,7 +70,7 @@ void heddle::buildQuantizationPipeline(OpPassManager &pm, const QuantizationOpti
   nn::QuantizeAttentionPassOptions attention;
   attention.selective = options.attention == "auto";
   attention.unless = floatAttention;
-  attention.unlessValues = whyFloatValues(options);
+  attention.unlessValues = floatValues;
   attention.exclude = options.exclude;
   attention.lossy = options.lossyAttention;
   attention.lossyValues = options.lossyValues;

@@ -18,9 +18,10 @@ void buildFusionPipeline(mlir::OpPassManager &pm);
 struct QuantizationOptions;
 
 /// Float weights to integers and attention to products of codes, where |options| ask for it: nn in, nn out. |pairSafe|
-/// goes for weights of w8a8; |floatAttention| says why no attention's scores are quantised and is empty if some may be.
+/// goes for weights of w8a8; |floatAttention| says why no attention's scores are quantised and is empty if some may be,
+/// |floatValues| the same of weights and values.
 void buildQuantizationPipeline(mlir::OpPassManager &pm, const QuantizationOptions &options, bool pairSafe,
-                               const std::string &floatAttention);
+                               const std::string &floatAttention, const std::string &floatValues);
 
 struct OutliningOptions {
   /// Weights of matrix products are stored as bf16.
