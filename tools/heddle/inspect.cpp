@@ -50,8 +50,11 @@ std::string describeShaders(const heddle_target_info_t &target) {
       ++(known == needs.end() ? needs.emplace_back(need, 0) : *known).second;
       ++variants;
     }
-  std::string out = "    " + std::to_string(target.module_count) + " SPIR-V modules, " +
-                    std::to_string(target.shader_count) + " kernels in " + std::to_string(variants) + " variants\n";
+  auto counted = [](size_t count, const char *noun) {
+    return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
+  };
+  std::string out = "    " + counted(target.module_count, "SPIR-V module") + ", " +
+                    counted(target.shader_count, "kernel") + " in " + counted(variants, "variant") + "\n";
   for (const auto &[need, count] : needs)
     out += "    " + std::to_string(count) + (count == 1 ? " needs " : " need ") +
            (need.empty() ? "nothing beyond Vulkan 1.1" : need) + "\n";
@@ -91,8 +94,7 @@ std::string describeKernels(const heddle_program_info_t &info) {
 /// The beginning of a text that is for programs rather than readers.
 std::string shorten(const std::string &text) {
   constexpr size_t kMost = 200, kShown = 60;
-  return text.size() <= kMost ? text
-                              : text.substr(0, kShown) + "... (" + std::to_string(text.size()) + " characters)";
+  return text.size() <= kMost ? text : text.substr(0, kShown) + "... (" + std::to_string(text.size()) + " characters)";
 }
 
 std::string describeOptions(const heddle_program_info_t &info) {
