@@ -63,6 +63,34 @@ static int64_t bytesOf(rt::ConstantOp constant) {
   return type.getNumElements() * llvm::divideCeil(type.getElementTypeBitWidth(), 8);
 }
 
+/// A config's value for people: numbers of a tile as 16x8, what is empty or 0 left out of a list of alternatives.
+static void printValue(llvm::raw_ostream &os, Attribute value) {
+  auto isNothing = [](Attribute value) {
+    auto list = dyn_cast<ArrayAttr>(value);
+    auto numbers = dyn_cast<DenseI64ArrayAttr>(value);
+    auto number = dyn_cast<IntegerAttr>(value);
+    return (list && list.empty()) || (number && number.getValue().isZero()) ||
+           (numbers && llvm::all_of(numbers.asArrayRef(), [](int64_t n) { return n == 0; }));
+  };
+  if (auto number = dyn_cast<IntegerAttr>(value)) {
+    os << number.getInt();
+  } else if (auto word = dyn_cast<StringAttr>(value)) {
+    os << word.getValue();
+  } else if (auto numbers = dyn_cast<DenseI64ArrayAttr>(value)) {
+    llvm::interleave(numbers.asArrayRef(), os, "x");
+  } else if (auto list = dyn_cast<ArrayAttr>(value)) {
+    llvm::interleave(list, os, [&](Attribute element) { printValue(os, element); }, "; ");
+  } else if (auto fields = dyn_cast<DictionaryAttr>(value)) {
+    auto told = llvm::make_filter_range(fields, [&](NamedAttribute field) { return !isNothing(field.getValue()); });
+    llvm::interleaveComma(told, os, [&](NamedAttribute field) {
+      os << field.getName().getValue() << " ";
+      printValue(os, field.getValue());
+    });
+  } else {
+    os << value;
+  }
+}
+
 static std::string describeTiles(ModuleOp kernels, StringRef name) {
   auto func = kernels.lookupSymbol<kernel::FuncOp>(name);
   auto config = func ? func->getAttrOfType<kernel::LoweringConfigAttr>(kernel::kConfigAttrName) : nullptr;
@@ -71,10 +99,7 @@ static std::string describeTiles(ModuleOp kernels, StringRef name) {
   if (config)
     llvm::interleaveComma(config.getEntries(), os, [&](NamedAttribute entry) {
       os << entry.getName().getValue() << " ";
-      if (auto number = dyn_cast<IntegerAttr>(entry.getValue()))
-        os << number.getInt();
-      else
-        os << entry.getValue();
+      printValue(os, entry.getValue());
     });
   return os.str() + " (from the target's table)";
 }

@@ -133,8 +133,9 @@ LogicalResult ModelCompiler::runPhase(Phase phase) {
   if (phase == Phase::Import)
     return import();
   size_t before = errors.getErrors().size();
-  // What quantisation refuses are options: patterns that name nothing.
-  ErrorCode code = phase == Phase::Outlining      ? ErrorCode::H0208
+  // What quantisation refuses are options: patterns that name nothing. Targets refuse kernels as they choose tiles.
+  bool refusesOperators = phase == Phase::Outlining || phase == Phase::Tiling;
+  ErrorCode code = refusesOperators               ? ErrorCode::H0208
                    : phase == Phase::Fusion       ? ErrorCode::H0209
                    : phase == Phase::Quantization ? ErrorCode::H0111
                                                   : ErrorCode::H0902;
@@ -222,12 +223,26 @@ LogicalResult ModelCompiler::runPipeline(llvm::function_ref<void(OpPassManager &
   return pm.run(*out.module);
 }
 
+/// Each kernel's name with the place of the first dispatch of it: what is wrong with a kernel is said of that node.
+static llvm::StringMap<Location> findFirstDispatches(ModuleOp module) {
+  llvm::StringMap<Location> places;
+  for (auto entry : module.getOps<rt::FuncOp>())
+    for (auto dispatch : entry.getBody().getOps<rt::DispatchOp>())
+      places.try_emplace(dispatch.getKernel(), dispatch.getLoc());
+  return places;
+}
+
 LogicalResult ModelCompiler::selectTiles() {
+  llvm::StringMap<Location> places = findFirstDispatches(*out.module);
   for (CompiledTarget &compiled : out.targets) {
     // Each target decides on a copy of its own; the program is shared.
     compiled.kernels = ModuleOp::create(out.module->getLoc());
-    for (auto func : out.module->getOps<kernel::FuncOp>())
-      compiled.kernels->push_back(func->clone());
+    for (auto func : out.module->getOps<kernel::FuncOp>()) {
+      Operation *copy = func->clone();
+      if (auto place = places.find(func.getSymName()); place != places.end())
+        copy->walk([&](Operation *op) { op->setLoc(place->second); });
+      compiled.kernels->push_back(copy);
+    }
     if (compiled.target->seesConstants())
       markConstantInputs(*out.module, *compiled.kernels);
     PassManager pm(&context);

@@ -21,10 +21,15 @@ namespace {
 class SelectLoweringConfigPass : public impl::SelectLoweringConfigPassBase<SelectLoweringConfigPass> {
 public:
   void runOnOperation() override {
+    // Every kernel is tried, so that all that can't be done is said at once and before anything is compiled.
+    bool anyFailed = false;
     for (auto func : getOperation().getOps<kernel::FuncOp>()) {
       func->setAttr(kernel::kConfigAttrName, selectConfig(func));
+      anyFailed |= failed(printShaders(func));
       ++numConfigs;
     }
+    if (anyFailed)
+      signalPassFailure();
   }
 };
 
@@ -32,18 +37,11 @@ class PrintShadersPass : public impl::PrintShadersPassBase<PrintShadersPass> {
 public:
   void runOnOperation() override {
     for (auto func : getOperation().getOps<kernel::FuncOp>()) {
-      FailureOr<ShaderPlan> plan = ShaderPlan::create(func);
-      if (failed(plan))
+      FailureOr<std::vector<ShaderText>> texts = printShaders(func);
+      if (failed(texts))
         return signalPassFailure();
-      std::vector<std::string> forms;
-      for (const Variant &variant : plan->variants) {
-        if (llvm::is_contained(forms, variant.form))
-          continue;
-        forms.push_back(variant.form);
-        FailureOr<std::string> text = printShader(func, variant.form);
-        if (failed(text))
-          return signalPassFailure();
-        llvm::outs() << "// @" << func.getSymName() << ", form " << variant.form << "\n" << *text;
+      for (const ShaderText &text : *texts) {
+        llvm::outs() << "// @" << func.getSymName() << ", form " << text.form << "\n" << text.glsl;
         ++numShaders;
       }
     }

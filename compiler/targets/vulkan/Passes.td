@@ -11,7 +11,7 @@ def SelectLoweringConfigPass : Pass<"vulkan-select-lowering-config", "::mlir::Mo
   let summary = "Choose each kernel's shader variants and tiles";
   let description = [{
     Writes `kernel.config` on every `kernel.func` and changes nothing else. The table with the reason behind each number
-    is in VulkanConfig.cpp.
+    is in VulkanConfig.cpp. Fails where a kernel holds something that Vulkan can't do, with an error for each.
 
         kernel.func @scale(...) { ... kernel.map ... }
       ==>

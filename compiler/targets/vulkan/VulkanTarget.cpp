@@ -57,17 +57,23 @@ std::string VulkanTarget::getKernelName(kernel::FuncOp func) const {
                        llvm::format_hex_no_prefix(hashKernel(func, "vulkan"), 8));
 }
 
-FailureOr<std::string> printShader(kernel::FuncOp func, StringRef form) {
+FailureOr<std::vector<ShaderText>> printShaders(kernel::FuncOp func) {
   OwningOpRef<kernel::FuncOp> copy(cast<kernel::FuncOp>(func->clone()));
   if (func.getRoot() && failed(expandRegionMath(*copy)))
     return failure();
   FailureOr<ShaderPlan> plan = ShaderPlan::create(*copy);
   if (failed(plan))
     return failure();
-  ShaderEmitter emitter(*plan);
-  if (failed(findGenerator(plan->root)->emit(emitter, form)))
-    return failure();
-  return emitter.finish();
+  std::vector<ShaderText> texts;
+  for (const Variant &variant : plan->variants) {
+    if (llvm::any_of(texts, [&](const ShaderText &text) { return text.form == variant.form; }))
+      continue;
+    ShaderEmitter emitter(*plan);
+    if (failed(findGenerator(plan->root)->emit(emitter, variant.form)))
+      return failure();
+    texts.push_back({variant.form, emitter.finish()});
+  }
+  return texts;
 }
 
 namespace {
@@ -86,22 +92,20 @@ static FailureOr<KernelModules> compileKernel(kernel::FuncOp func) {
   FailureOr<ShaderPlan> plan = ShaderPlan::create(func);
   if (failed(plan))
     return failure();
+  FailureOr<std::vector<ShaderText>> texts = printShaders(func);
+  if (failed(texts))
+    return failure();
   KernelModules result;
-  std::vector<std::string> forms;
+  for (const ShaderText &text : *texts) {
+    llvm::Expected<std::vector<uint32_t>> words = compileShader(text.glsl);
+    if (!words)
+      return func.emitError() << "is a bug in Heddle: in form '" << text.form
+                              << "' its shader is wrong: " << llvm::toString(words.takeError());
+    result.modules.push_back(std::move(*words));
+  }
   for (const Variant &variant : plan->variants) {
-    auto form = llvm::find(forms, variant.form);
-    uint32_t module = form - forms.begin();
-    if (form == forms.end()) {
-      FailureOr<std::string> text = printShader(func, variant.form);
-      if (failed(text))
-        return failure();
-      llvm::Expected<std::vector<uint32_t>> words = compileShader(*text);
-      if (!words)
-        return func.emitError() << "is a bug in Heddle: in form '" << variant.form
-                                << "' its shader is wrong: " << llvm::toString(words.takeError());
-      forms.push_back(variant.form);
-      result.modules.push_back(std::move(*words));
-    }
+    auto text = llvm::find_if(*texts, [&](const ShaderText &text) { return text.form == variant.form; });
+    auto module = static_cast<uint32_t>(text - texts->begin());
     result.shader.variants.push_back({variant.features,
                                       module,
                                       narrow(variant.workgroup),

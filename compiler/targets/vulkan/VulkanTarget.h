@@ -28,8 +28,14 @@ public:
 /// Makes "vulkan" known to the registry.
 void registerVulkanTarget();
 
-/// The GLSL of |func| in |form|, one of its variants'. Needs kernel.config.
-mlir::FailureOr<std::string> printShader(kernel::FuncOp func, llvm::StringRef form);
+/// What code generation hands to glslang for one form of a kernel's variants.
+struct ShaderText {
+  std::string form, glsl;
+};
+
+/// The texts of all forms of |func|, which needs kernel.config. Emits an error and fails where the kernel has something
+/// in it that Vulkan can't do.
+mlir::FailureOr<std::vector<ShaderText>> printShaders(kernel::FuncOp func);
 
 } // namespace heddle::vulkan
 
