@@ -4,16 +4,16 @@
 // tried on lavapipe: 16 rows by 8 columns for each of eight invocations, whose rows come from the workgroup's number,
 // so that they are read once for all; weights lie as rows of columns.
 
-#include <cstring>
-
 #include "tests/conformance/contract_text.h"
 #include "tests/conformance/shader_bench.h"
+#include <algorithm>
+
 #include "llvm/Support/FormatVariadic.h"
 
 namespace heddle::conformance {
 namespace {
 
-constexpr int64_t kLanes = 8, kColumns = 8, kPanel = 16;
+constexpr int64_t kLanes = 8, kColumns = 16, kMostRows = 8;
 
 /// What both shaders begin with, for sizes that are whole tiles.
 std::string head(int64_t rows, int64_t n, int64_t k, const std::string &constants, const std::string &results) {
@@ -31,6 +31,7 @@ layout(set = 0, binding = 1, std430) readonly buffer X { vec4 x[]; };
 layout(set = 0, binding = 2, std430) readonly buffer B { vec4 bias[]; };
 void main() {
   uint column = gl_GlobalInvocationID.x * COLUMNS4, row = gl_WorkGroupID.y * ROWS;
+  uint panel = gl_GlobalInvocationID.x * DEPTH4 * 4 * COLUMNS4;
   vec4 sum[ROWS][COLUMNS4];
   [[unroll]] for (uint i = 0; i < ROWS; ++i)
     [[unroll]] for (uint j = 0; j < COLUMNS4; ++j)
@@ -42,7 +43,7 @@ void main() {
     [[unroll]] for (uint u = 0; u < 4; ++u) {
       vec4 right[COLUMNS4];
       [[unroll]] for (uint j = 0; j < COLUMNS4; ++j)
-        right[j] = w[(4 * k + u) * N4 + column + j];
+        right[j] = w[panel + (4 * k + u) * COLUMNS4 + j];
       [[unroll]] for (uint i = 0; i < ROWS; ++i)
         [[unroll]] for (uint j = 0; j < COLUMNS4; ++j)
           sum[i][j] = fma(vec4(left[i][u]), right[j], sum[i][j]);
@@ -57,6 +58,7 @@ constexpr char kBytes[] = R"(
 layout(set = 0, binding = 1, std430) readonly buffer X { uint x[]; };
 void main() {
   uint column = gl_GlobalInvocationID.x * COLUMNS4, row = gl_WorkGroupID.y * ROWS;
+  uint panel = gl_GlobalInvocationID.x * DEPTH4 * COLUMNS4;
   ivec4 sum[ROWS][COLUMNS4];
   [[unroll]] for (uint i = 0; i < ROWS; ++i)
     [[unroll]] for (uint j = 0; j < COLUMNS4; ++j)
@@ -64,7 +66,7 @@ void main() {
   for (uint k = 0; k < DEPTH4; ++k) {
     ivec4 right[COLUMNS4][4];
     [[unroll]] for (uint j = 0; j < COLUMNS4; ++j) {
-      ivec4 codes = ivec4(w[k * N4 + column + j]);
+      ivec4 codes = ivec4(w[panel + k * COLUMNS4 + j]);
       right[j][0] = (codes << 24) >> 24;
       right[j][1] = (codes << 16) >> 24;
       right[j][2] = (codes << 8) >> 24;
@@ -82,23 +84,15 @@ void main() {
       y[(row + i) * N4 + column + j] = sum[i][j];
 })";
 
-/// Packed panels of 16 columns, |bytes| for each column at each step of |steps| along k, as rows of all columns.
-void lay_out_rows(host_tensor &weights, int64_t steps, int64_t bytes) {
-  std::vector<std::byte> packed = weights.bytes;
-  int64_t panels = weights.dims[0], run = kPanel * bytes;
-  for (int64_t panel = 0; panel < panels; ++panel)
-    for (int64_t step = 0; step < steps; ++step)
-      std::memcpy(&weights.bytes[(step * panels + panel) * run], &packed[(panel * steps + step) * run], run);
-}
-
-shader_case make_case(const std::string &kind, int64_t rows, int64_t m, int64_t n, int64_t k) {
+shader_case make_case(const std::string &kind, int64_t m, int64_t n, int64_t k) {
   shader_case result;
   result.name = llvm::formatv("{0}/{1}x{2}x{3}", kind, m, n, k);
   result.function = "product";
   result.constants = {1};
   result.sizes = {m};
   result.operations = 2.0 * static_cast<double>(m * n * k);
-  result.groups = {static_cast<uint32_t>(n / (kLanes * kColumns)), static_cast<uint32_t>(m / rows), 1};
+  result.groups = {static_cast<uint32_t>(n / (kLanes * kColumns)), static_cast<uint32_t>(m / std::min(m, kMostRows)),
+                   1};
   return result;
 }
 
@@ -106,19 +100,17 @@ shader_case make_case(const std::string &kind, int64_t rows, int64_t m, int64_t 
 
 std::vector<shader_case> contract_shader_cases() {
   std::vector<shader_case> cases;
-  for (auto [m, n, k] : {std::tuple(128, 768, 768), {128, 3072, 768}, {128, 768, 3072}}) {
-    constexpr int64_t kRows = 16;
-    shader_case &floats = cases.emplace_back(make_case("contract", kRows, m, n, k));
+  for (auto [m, n, k] :
+       {std::tuple(int64_t(128), 768, 768), {128, 3072, 768}, {128, 768, 3072}, {1, 768, 768}, {4, 768, 768}}) {
+    shader_case &floats = cases.emplace_back(make_case("contract", m, n, k));
     floats.text = packed_product(n, k);
-    floats.glsl = head(kRows, n, k, "vec4", "vec4") + kFloats;
-    floats.arrange = [depth = k](std::vector<host_tensor> &inputs) { lay_out_rows(inputs[1], depth, 4); };
+    floats.glsl = head(std::min(m, kMostRows), n, k, "vec4", "vec4") + kFloats;
   }
-  for (auto [m, n, k] : {std::tuple(128, 768, 768), {128, 3072, 768}, {128, 768, 3072}}) {
-    constexpr int64_t kRows = 8;
-    shader_case &bytes = cases.emplace_back(make_case("byte_contract", kRows, m, n, k));
+  for (auto [m, n, k] :
+       {std::tuple(int64_t(128), 768, 768), {128, 3072, 768}, {128, 768, 3072}, {1, 768, 768}, {4, 768, 768}}) {
+    shader_case &bytes = cases.emplace_back(make_case("byte_contract", m, n, k));
     bytes.text = byte_product(n, k);
-    bytes.glsl = head(kRows, n, k, "uvec4", "ivec4") + kBytes;
-    bytes.arrange = [steps = k / 4](std::vector<host_tensor> &inputs) { lay_out_rows(inputs[1], steps, 4); };
+    bytes.glsl = head(std::min(m, kMostRows), n, k, "uvec4", "ivec4") + kBytes;
     bytes.tolerance = 0;
   }
   return cases;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Contractions' part of the table of variants.
+// Contractions' part of the table of variants, and the words and numbers that the table and the generator share.
 
 #ifndef HEDDLE_COMPILER_TARGETS_VULKAN_CONTRACTCONFIG_H
 #define HEDDLE_COMPILER_TARGETS_VULKAN_CONTRACTCONFIG_H
@@ -8,6 +8,16 @@
 #include "compiler/targets/vulkan/ShaderPlan.h"
 
 namespace heddle::vulkan {
+
+/// Specialisation constants from number 3 on: of an invocation's tile the rows and groups of four columns; the
+/// workgroup's size along columns and rows; the k that pass through shared memory at a time, a multiple of 4.
+inline constexpr llvm::StringLiteral kContractConstants[] = {"ROWS", "COLUMNS4", "LANES", "ROW_LANES", "DEPTH"};
+
+/// What a variant's word says: "tile" or "shared", with "_dots" where bytes multiply by the instruction for it.
+struct ContractForm {
+  bool isShared = false, usesDots = false;
+  static ContractForm parse(llvm::StringRef form) { return {form.starts_with("shared"), form.ends_with("_dots")}; }
+};
 
 /// Best first; the last one fits every device.
 std::vector<Variant> chooseContract(kernel::ContractOp op);

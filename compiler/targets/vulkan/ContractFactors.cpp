@@ -22,9 +22,11 @@ static bool isVector(const ShaderPlan &plan, const Access &access, unsigned loop
 }
 
 ContractFactors::ContractFactors(ShaderEmitter &emitter, ArrayRef<std::string> loops, unsigned depth,
-                                 unsigned itemDepth, StringRef sumType, StringRef rowType, StringRef itemType)
-    : depth(depth), itemDepth(itemDepth), sumType(sumType), rowType(rowType), itemType(itemType), emitter(emitter),
-      plan(emitter.plan), op(cast<kernel::ContractOp>(plan.root)), axes(plan), loops(loops),
+                                 unsigned itemDepth, StringRef sumType, StringRef readRowType, StringRef rowType,
+                                 StringRef readItemType, StringRef itemType)
+    : depth(depth), itemDepth(itemDepth), sumType(sumType), readRowType(readRowType), rowType(rowType),
+      readItemType(readItemType), itemType(itemType), emitter(emitter), plan(emitter.plan),
+      op(cast<kernel::ContractOp>(plan.root)), axes(plan), loops(loops),
       rowsAreVectors(depth == 4 && isVector(plan, plan.getInput(0), axes.k)),
       columnsAreVectors(isVector(plan, plan.getInput(1), axes.n)) {}
 
@@ -96,13 +98,10 @@ namespace {
 class FloatFactors : public ContractFactors {
 public:
   FloatFactors(ShaderEmitter &emitter, ArrayRef<std::string> loops, unsigned depth, unsigned itemDepth = 1)
-      : ContractFactors(emitter, loops, depth, itemDepth, "vec4",
-                        depth == 1   ? "float"
-                        : depth == 2 ? "vec2"
-                                     : "vec4",
-                        itemDepth == 1 ? "vec4" : "mat2x4") {}
+      : ContractFactors(emitter, loops, depth, itemDepth, "vec4", getRowType(depth), getRowType(depth),
+                        getItemType(itemDepth), getItemType(itemDepth)) {}
 
-  std::string loadRow(const std::string &base, const std::string &row, const std::string &step) override {
+  std::string readRow(const std::string &base, const std::string &row, const std::string &step) override {
     if (rowsAreVectors)
       return emitter.view(plan.bindings[0], "vec4", base + " + " + step);
     std::string text;
@@ -115,7 +114,7 @@ public:
     return depth == 1 ? text : rowType.str() + "(" + text + ")";
   }
 
-  std::string loadItem(const std::string &base, const std::string &column4, const std::string &item) override {
+  std::string readItem(const std::string &base, const std::string &column4, const std::string &item) override {
     if (isPacked())
       return emitter.view(plan.bindings[1], "vec4", packedItem(base, item));
     const Access &rhs = plan.getInput(1);
@@ -141,6 +140,9 @@ public:
   }
 
 protected:
+  static StringRef getRowType(unsigned depth) { return depth == 1 ? "float" : depth == 2 ? "vec2" : "vec4"; }
+  static StringRef getItemType(unsigned itemDepth) { return itemDepth == 1 ? "vec4" : "mat2x4"; }
+
   /// The codes of item |item| of four columns, as they lie in memory.
   std::string loadCodes(StringRef type, const std::string &base, const std::string &item) {
     return emitter.let(type, emitter.view(plan.bindings[1], type, packedItem(base, item)), "codes");
@@ -153,8 +155,8 @@ public:
   PairFactors(ShaderEmitter &emitter, ArrayRef<std::string> loops, unsigned depth)
       : FloatFactors(emitter, loops, depth, 2) {}
 
-  std::string loadRow(const std::string &base, const std::string &row, const std::string &step) override {
-    std::string exact = FloatFactors::loadRow(base, row, step);
+  std::string readRow(const std::string &base, const std::string &row, const std::string &step) override {
+    std::string exact = FloatFactors::readRow(base, row, step);
     Type type = BFloat16Type::get(plan.func->getContext());
     std::string rounded = emitter.fromHalfBits(emitter.toHalfBits("value", type), type);
     emitter.declare("float round_factor(float value) { return " + rounded + "; }");
@@ -163,7 +165,7 @@ public:
     return "round_factor(" + exact + ")";
   }
 
-  std::string loadItem(const std::string &base, const std::string &, const std::string &item) override {
+  std::string readItem(const std::string &base, const std::string &, const std::string &item) override {
     std::string codes = loadCodes("uvec4", base, item);
     return "mat2x4(uintBitsToFloat(" + codes + " << 16), uintBitsToFloat(" + codes + " & 0xffff0000u))";
   }
@@ -175,7 +177,7 @@ public:
   ByteWeightFactors(ShaderEmitter &emitter, ArrayRef<std::string> loops, unsigned depth)
       : FloatFactors(emitter, loops, depth) {}
 
-  std::string loadItem(const std::string &base, const std::string &, const std::string &item) override {
+  std::string readItem(const std::string &base, const std::string &, const std::string &item) override {
     return "vec4(ivec4(uvec4(" + loadCodes("uint", base, item) + ") << uvec4(24, 16, 8, 0)) >> 24)";
   }
 };
@@ -186,7 +188,7 @@ public:
   HalfByteWeightFactors(ShaderEmitter &emitter, ArrayRef<std::string> loops, unsigned depth)
       : FloatFactors(emitter, loops, depth, 2) {}
 
-  std::string loadItem(const std::string &base, const std::string &, const std::string &item) override {
+  std::string readItem(const std::string &base, const std::string &, const std::string &item) override {
     std::string codes = loadCodes("uint", base, item);
     auto half = [&](StringRef shifts) {
       return "vec4(ivec4((uvec4(" + codes + ") >> uvec4(" + shifts.str() + ")) & 15u) - 8)";
@@ -203,11 +205,15 @@ public:
 class ByteFactors : public ContractFactors {
 public:
   ByteFactors(ShaderEmitter &emitter, ArrayRef<std::string> loops, StringRef rowType, StringRef itemType)
-      : ContractFactors(emitter, loops, /*depth=*/4, /*itemDepth=*/4, "ivec4", rowType, itemType) {}
+      : ContractFactors(emitter, loops, /*depth=*/4, /*itemDepth=*/4, "ivec4", "uint", rowType, "uvec4", itemType) {}
+
+  std::string readItem(const std::string &base, const std::string &, const std::string &item) override {
+    return emitter.view(plan.bindings[1], "uvec4", packedItem(base, item));
+  }
 
 protected:
-  /// A row's step as a word of unsigned bytes.
-  std::string loadWord(const std::string &base, const std::string &row, const std::string &step) {
+  /// A row's step as a word of four bytes.
+  std::string readWord(const std::string &base, const std::string &row, const std::string &step) {
     std::string word;
     if (rowsAreVectors) {
       word = emitter.view(plan.bindings[0], "uint", base + " + " + step);
@@ -220,11 +226,7 @@ protected:
       }
       word = "(" + word + ")";
     }
-    return op.getSignedLhs() ? "(" + word + " ^ 0x80808080u)" : word;
-  }
-
-  std::string loadCodes(const std::string &base, const std::string &item) {
-    return emitter.view(plan.bindings[1], "uvec4", packedItem(base, item));
+    return word;
   }
 };
 
@@ -236,15 +238,18 @@ public:
     emitter.declare("struct Codes { ivec4 k0, k1, k2, k3; };");
   }
 
-  std::string loadRow(const std::string &base, const std::string &row, const std::string &step) override {
-    std::string word = emitter.let("uint", loadWord(base, row, step), "word");
-    return "ivec4((uvec4(" + word + ") >> uvec4(0, 8, 16, 24)) & 255u)";
+  std::string readRow(const std::string &base, const std::string &row, const std::string &step) override {
+    std::string word = readWord(base, row, step);
+    return op.getSignedLhs() ? "(" + word + " ^ 0x80808080u)" : word;
   }
 
-  std::string loadItem(const std::string &base, const std::string &, const std::string &item) override {
-    std::string codes = emitter.let("ivec4", "ivec4(" + loadCodes(base, item) + ")", "codes");
-    return "Codes((" + codes + " << 24) >> 24, (" + codes + " << 16) >> 24, (" + codes + " << 8) >> 24, " + codes +
-           " >> 24)";
+  std::string expandRow(const std::string &read) override {
+    return "ivec4((uvec4(" + read + ") >> uvec4(0, 8, 16, 24)) & 255u)";
+  }
+
+  std::string expandItem(const std::string &read) override {
+    auto code = [&](StringRef shift) { return "ivec4(" + read + shift.str() + ") >> 24"; };
+    return "Codes(" + code(" << 24") + ", " + code(" << 16") + ", " + code(" << 8") + ", " + code("") + ")";
   }
 
   void multiply(const std::string &sum, const std::string &row, const std::string &item, unsigned) override {
@@ -253,29 +258,36 @@ public:
   }
 };
 
-/// By one instruction, where devices say that it is fast.
+/// By one instruction, where devices say that it is fast. More of them say so of signed factors than of mixed ones:
+/// unsigned bytes u multiply as u - 128, and 128 times the sum of a column's codes makes up for it, to the same
+/// integers.
 class DotByteFactors : public ByteFactors {
 public:
   DotByteFactors(ShaderEmitter &emitter, ArrayRef<std::string> loops) : ByteFactors(emitter, loops, "uint", "uvec4") {
     emitter.require("GL_EXT_spirv_intrinsics");
-    // DotProductKHR and DotProductInput4x8BitPackedKHR; OpSUDotKHR takes the signed factor first, packing 0 is 4x8.
+    // DotProductKHR and DotProductInput4x8BitPackedKHR; OpSDotKHR; packing 0 is four bytes.
     emitter.declare("spirv_instruction(extensions = [\"SPV_KHR_integer_dot_product\"], capabilities = [6019, 6018], "
-                    "id = 4452)\nint dot_bytes(uint codes, uint bytes, spirv_literal int packing);");
+                    "id = 4450)\nint dot_bytes(uint codes, uint bytes, spirv_literal int packing);");
   }
 
-  std::string loadRow(const std::string &base, const std::string &row, const std::string &step) override {
-    return loadWord(base, row, step);
-  }
-
-  std::string loadItem(const std::string &base, const std::string &, const std::string &item) override {
-    return loadCodes(base, item);
+  std::string readRow(const std::string &base, const std::string &row, const std::string &step) override {
+    std::string word = readWord(base, row, step);
+    return op.getSignedLhs() ? word : "(" + word + " ^ 0x80808080u)";
   }
 
   void multiply(const std::string &sum, const std::string &row, const std::string &item, unsigned) override {
+    emitter.line(sum + " += " + dots(item, row) + ";");
+  }
+
+  std::string sumItem(const std::string &item) override { return dots(item, "0x01010101u"); }
+  std::string correct(const std::string &columnSum) override { return "128 * " + columnSum; }
+
+private:
+  static std::string dots(const std::string &item, const std::string &word) {
     std::string products;
     for (char column : StringRef("xyzw"))
-      products += (products.empty() ? "dot_bytes(" : ", dot_bytes(") + item + "." + column + ", " + row + ", 0)";
-    emitter.line(sum + " += ivec4(" + products + ");");
+      products += (products.empty() ? "dot_bytes(" : ", dot_bytes(") + item + "." + column + ", " + word + ", 0)";
+    return "ivec4(" + products + ")";
   }
 };
 

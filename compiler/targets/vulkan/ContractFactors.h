@@ -32,9 +32,11 @@ public:
 
   /// k of one step, and of one item of a column; a step is a whole number of items.
   const unsigned depth, itemDepth;
-  /// GLSL types: of the sums of four columns, of one row's factors in a step, of four columns' factors in an item.
-  const llvm::StringRef sumType, rowType, itemType;
+  /// GLSL types: of the sums of four columns, and of one row's factors in a step and four columns' in an item as they
+  /// are read and as they multiply.
+  const llvm::StringRef sumType, readRowType, rowType, readItemType, itemType;
 
+  bool isPacked() { return op.getPackedRhs().has_value(); }
   /// Steps of the loop over k: the last one may end behind it, where factors are 0.
   std::string numSteps();
   /// Groups of four columns, the last of which may end behind n.
@@ -42,12 +44,20 @@ public:
   /// Where row |row| and column group |column4| begin, both of which exist: ints.
   std::string rowBase(const std::string &row);
   std::string columnBase(const std::string &column4);
-  /// The factors of step |step| of the row at |base|: a |rowType|.
-  virtual std::string loadRow(const std::string &base, const std::string &row, const std::string &step) = 0;
-  /// The factors of item |item| of the column group at |base|: an |itemType|.
-  virtual std::string loadItem(const std::string &base, const std::string &column4, const std::string &item) = 0;
+  /// Step |step| of the row at |base|: a |readRowType|.
+  virtual std::string readRow(const std::string &base, const std::string &row, const std::string &step) = 0;
+  /// Item |item| of the column group at |base|: a |readItemType|.
+  virtual std::string readItem(const std::string &base, const std::string &column4, const std::string &item) = 0;
+  /// |read|, a name, as it multiplies.
+  virtual std::string expandRow(const std::string &read) { return read; }
+  virtual std::string expandItem(const std::string &read) { return read; }
   /// Adds to |sum|, a |sumType|, the products of item |number| of the step's: of |row|, a |rowType|, and |item|.
   virtual void multiply(const std::string &sum, const std::string &row, const std::string &item, unsigned number) = 0;
+  /// Where products want the sum of each column's factors for a correction at the end: what |item| adds to it, and the
+  /// correction of a sum; else empty.
+  virtual std::string sumItem(const std::string &item) { return ""; }
+  virtual std::string correct(const std::string &columnSum) { return ""; }
+  bool hasColumnSums() { return !sumItem("").empty(); }
 
   /// Steps of one block, if blocks have scales, and the scales of four columns: a vec4.
   std::optional<int64_t> stepsPerBlock();
@@ -55,7 +65,8 @@ public:
 
 protected:
   ContractFactors(ShaderEmitter &emitter, llvm::ArrayRef<std::string> loops, unsigned depth, unsigned itemDepth,
-                  llvm::StringRef sumType, llvm::StringRef rowType, llvm::StringRef itemType);
+                  llvm::StringRef sumType, llvm::StringRef readRowType, llvm::StringRef rowType,
+                  llvm::StringRef readItemType, llvm::StringRef itemType);
 
   /// Element |k| of the row |row| that begins at |base|, in registers.
   std::string rowElement(const std::string &base, const std::string &row, const std::string &k);
@@ -63,8 +74,6 @@ protected:
   std::string existingK(const std::string &k);
   /// Place of item |item| of packed weights, in items of four columns.
   std::string packedItem(const std::string &base, const std::string &item);
-  bool isPacked() { return op.getPackedRhs().has_value(); }
-
   ShaderEmitter &emitter;
   const ShaderPlan &plan;
   kernel::ContractOp op;

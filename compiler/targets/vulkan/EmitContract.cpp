@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// kernel.contract. An invocation computes ROWS rows by COLUMNS4 groups of four columns in registers, one sum for each
-// element over k in ascending order, so that no result depends on tiles or rows. Form "tile": all invocations of a
-// workgroup have the same rows, and read the factors where they lie.
+// kernel.contract: x counts panels of 16 columns, y rows, z batches. ContractTile has the shader.
 
 #include "compiler/targets/vulkan/ContractTile.h"
 #include "compiler/targets/vulkan/Generators.h"
@@ -88,12 +86,8 @@ LogicalResult planContract(ShaderPlan &plan) {
   return success();
 }
 
-//===----------------------------------------------------------------------===//
-// The form without shared memory
-//===----------------------------------------------------------------------===//
-
 LogicalResult emitContract(ShaderEmitter &emitter, StringRef form) {
-  return ContractTile(emitter, /*usesDots=*/form == "tile_dots").emit();
+  return ContractTile(emitter, ContractForm::parse(form)).emit();
 }
 
 } // namespace heddle::vulkan
