@@ -149,6 +149,24 @@ TEST_F(VulkanFault, EveryFailureOfTheDriverIsAStatus) {
   EXPECT_GT(fail_at_each(artifact, ids, expected, "H0407", false), 25);
 }
 
+TEST_F(VulkanFault, EveryFailureDuringASelfTestIsAStatus) {
+  shader_builder shaders = gather_shaders(20, 3);
+  const artifact_bytes untested = shaders.build();
+  add_gather_test(shaders, 20, 3);
+  const artifact_bytes artifact = shaders.build();
+  const tensor ids = make_tensor<int64_t>(HEDDLE_ELEMENT_I64, {2}, {1, 19});
+  const std::vector<float> expected = {3, 4, 5, 57, 58, 59};
+  const scoped_environment lowered("HEDDLE_VULKAN_LIMITS", "staging=1");
+  fails_on = false;
+  failure = VK_ERROR_DEVICE_LOST;
+  const long without = fail_at_each(untested, ids, expected, "H0405", false);
+  EXPECT_GT(fail_at_each(artifact, ids, expected, "H0405", false), without + 10);
+  failure = VK_ERROR_OUT_OF_DEVICE_MEMORY;
+  fail_at_each(artifact, ids, expected, "H0407", false);
+  failure = VK_ERROR_UNKNOWN;
+  fail_at_each(artifact, ids, expected, "H0408", false);
+}
+
 TEST_F(VulkanFault, ASessionGoesOnAfterARefusedRun) {
   const artifact_bytes artifact = scale_shaders().build();
   const program program = load(artifact);

@@ -4,6 +4,10 @@
 
 #include <cstdlib>
 
+#include <dlfcn.h>
+
+#include <heddle/self_test.h>
+
 namespace heddle::test {
 
 namespace {
@@ -16,6 +20,22 @@ std::vector<uint8_t> read_module(const std::string &name) {
 }
 
 constexpr fb::ElementType f32 = fb::ElementType::f32;
+
+/// Element |i| of an input of a self-test.
+float test_value(uint32_t seed, uint64_t i) {
+  return static_cast<float>(heddle_self_test_fraction(seed, i, 16)) / 65536.0f;
+}
+
+/// The one output of |test|, all of whose elements are compared.
+void set_expected(const std::vector<float> &values, float tolerance, fb::SelfTestT *test) {
+  auto output = std::make_unique<fb::SelfTestOutputT>();
+  output->bytes = values.size() * sizeof(float);
+  output->runs = {0, static_cast<uint32_t>(values.size())};
+  output->values.resize(output->bytes);
+  std::memcpy(output->values.data(), values.data(), output->bytes);
+  output->tolerance = tolerance;
+  test->outputs.push_back(std::move(output));
+}
 
 } // namespace
 
@@ -51,6 +71,13 @@ fb::ShaderVariantT &shader_builder::add_variant(uint32_t kernel, std::array<uint
   variant->most = {0, 0, 0};
   auto &variants = target().shaders[kernel]->variants;
   return **variants.insert(variants.begin(), std::move(variant));
+}
+
+fb::SelfTestT &shader_builder::self_test(uint32_t kernel) {
+  auto &test = target().shaders[kernel]->self_test;
+  if (!test)
+    test = std::make_unique<fb::SelfTestT>();
+  return *test;
 }
 
 void shader_builder::dispatch(entry_builder &entry, uint32_t kernel, const work &work) {
@@ -176,6 +203,36 @@ shader_builder gather_shaders(uint32_t rows, uint32_t width) {
   return shaders;
 }
 
+void add_product_test(shader_builder &shaders, uint32_t columns, uint32_t depth) {
+  constexpr uint32_t rows = 6;
+  fb::SelfTestT &test = shaders.self_test(0);
+  test.sizes = {rows, columns, depth};
+  test.axes = {columns, rows, 1, 0, depth * 4, 0, depth * 4, 0, 0, 4, 0, 0, 4, columns * 4, 0};
+  test.inputs = {{rows * depth * 4, 1, 0}, {columns * depth * 4, 2, 0}, {columns * 4, 3, 0}};
+  std::vector<float> expected;
+  for (uint32_t r = 0; r < rows; ++r)
+    for (uint32_t c = 0; c < columns; ++c) {
+      float sum = 0;
+      for (uint32_t k = 0; k < depth; ++k)
+        sum += test_value(1, r * depth + k) * test_value(2, c * depth + k);
+      expected.push_back(sum + test_value(3, c));
+    }
+  set_expected(expected, 1e-6f, &test);
+}
+
+void add_gather_test(shader_builder &shaders, uint32_t rows, uint32_t width) {
+  constexpr uint32_t count = 70;
+  fb::SelfTestT &test = shaders.self_test(0);
+  test.sizes = {rows, width, count};
+  test.axes = {count, 1, 1, 4, 0, 0, 0, 0, 0, width * 4, 0, 0};
+  test.inputs = {{count * 8, 1, rows}, {rows * width * 4, 2, 0}};
+  std::vector<float> expected;
+  for (uint32_t i = 0; i < count; ++i)
+    for (uint32_t j = 0; j < width; ++j)
+      expected.push_back(test_value(2, uint64_t(heddle_self_test_integer(1, i, rows)) * width + j));
+  set_expected(expected, 0, &test);
+}
+
 scoped_environment::scoped_environment(const char *name, const char *value) : name_(name) {
   if (const char *before = std::getenv(name))
     before_ = before;
@@ -184,7 +241,15 @@ scoped_environment::scoped_environment(const char *name, const char *value) : na
 
 scoped_environment::~scoped_environment() { before_.empty() ? unsetenv(name_) : setenv(name_, before_.c_str(), 1); }
 
+/// Keeps the driver and the layer in memory where the loader would unload them, so that reports of sanitizers, which
+/// come at the end, can say whose a leak is.
+static void pin_drivers() {
+  for (const char *library : {"libvulkan_lvp.so", "libVkLayer_khronos_validation.so"})
+    dlopen(library, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+}
+
 void VulkanTest::SetUp() {
+  pin_drivers();
   // Submissions that wait for nothing are looked at too; this layer knows that switch by environment alone.
   setenv("HEDDLE_VULKAN_VALIDATE", "1", 0);
   setenv("VK_LAYER_ENABLES",

@@ -27,6 +27,9 @@ public:
   /// Adds a variant of |kernel|, a shader of the same module, in front of the others.
   fb::ShaderVariantT &add_variant(uint32_t kernel, std::array<uint32_t, 3> tile);
 
+  /// The case of |kernel|, added at its first use.
+  fb::SelfTestT &self_test(uint32_t kernel);
+
   /// All numbers are slots. |strides| has three for each binding; the last bindings are the results.
   struct work {
     std::vector<fb::Binding> bindings;
@@ -40,7 +43,7 @@ public:
 
   fb::Binding constant(const std::vector<float> &values) { return builder.constant(values); }
   template <typename T> fb::Binding typed_constant(const std::vector<T> &values) {
-    const fb::Binding binding = builder.constant({});
+    const fb::Binding binding = builder.constant({0});
     fb::ConstantT &table = *builder.program.constants[binding.index()];
     std::vector<uint8_t> &bytes = builder.section_bytes[table.section];
     bytes.resize(values.size() * sizeof(T));
@@ -69,6 +72,10 @@ tensor product_input(int64_t rows, uint32_t depth);
 
 /// ids [count] i64 to rows of a table of |rows| x |width|, whose element (r, c) is r * width + c.
 shader_builder gather_shaders(uint32_t rows, uint32_t width);
+
+/// Gives the only kernel of product_shaders(), or of gather_shaders(), a self-test with more than one tile.
+void add_product_test(shader_builder &shaders, uint32_t columns, uint32_t depth);
+void add_gather_test(shader_builder &shaders, uint32_t rows, uint32_t width);
 
 /// Sets a variable of the environment while it lives.
 class scoped_environment {
