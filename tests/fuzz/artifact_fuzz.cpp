@@ -40,7 +40,11 @@ void make_file(const uint8_t *data, size_t size, const artifact_bytes &rest, art
 } // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  static const artifact_bytes rest = embedding_model().build();
+  static const artifact_bytes rest = [] {
+    artifact_builder builder = embedding_model();
+    builder.add_shader_target();
+    return builder.build();
+  }();
   if (size < sizeof(heddle_artifact_header_t) || size > HEDDLE_SECTION_ALIGNMENT)
     return 0;
   artifact_bytes artifact;
