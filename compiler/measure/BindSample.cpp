@@ -12,23 +12,26 @@ using namespace heddle;
 
 static bool isInteger(heddle_element_type_t type) { return type == HEDDLE_ELEMENT_I64 || type == HEDDLE_ELEMENT_I32; }
 
-static bool mentions(StringRef name, ArrayRef<StringRef> words) {
+static bool mentions(StringRef name, ArrayRef<StringLiteral> words) {
   return llvm::any_of(words, [&](StringRef word) { return name.contains_insensitive(word); });
 }
+
+/// What inputs beside ids are named after.
+static constexpr StringLiteral kCompanions[] = {"mask", "type", "segment", "position"};
 
 /// The input that takes ids: the first of integers that is named after nothing else.
 static std::optional<size_t> findIdsInput(const heddle_entry_info_t &entry, size_t inputCount) {
   for (size_t i = 0; i < inputCount; ++i)
-    if (isInteger(entry.inputs[i].type) && !mentions(entry.inputs[i].name, {"mask", "type", "segment", "position"}))
+    if (isInteger(entry.inputs[i].type) && !mentions(entry.inputs[i].name, kCompanions))
       return i;
   return std::nullopt;
 }
 
 /// What goes with ids of the shape of |ids| in |input|: ones for a mask, 0, 1, 2 ... for positions, else zeros. Null
-/// for an input of another rank or type.
+/// for an input of another rank, type or name.
 static TensorPtr makeCompanion(const heddle_tensor_info_t &input, const heddle_tensor_t *ids) {
   heddle_tensor_t *tensor = nullptr;
-  if (!isInteger(input.type) || input.rank != heddle_tensor_rank(ids))
+  if (!isInteger(input.type) || input.rank != heddle_tensor_rank(ids) || !mentions(input.name, kCompanions))
     return nullptr;
   if (heddle_status_t status = heddle_tensor_create(input.type, input.rank, heddle_tensor_dims(ids), &tensor)) {
     heddle_status_release(status);
@@ -68,7 +71,6 @@ LogicalResult heddle::bindSample(const CalibrationSample &sample, const RuntimeS
   const heddle_entry_info_t &entry = session.getEntry();
   bound.owners.clear();
   bound.inputs.assign(inputCount, nullptr);
-  const heddle_tensor_t *ids = nullptr;
   for (const VerifyInput &input : sample.inputs) {
     FailureOr<size_t> index = findInput(input.name, entry, inputCount, where, errors);
     if (failed(index))
@@ -85,8 +87,10 @@ LogicalResult heddle::bindSample(const CalibrationSample &sample, const RuntimeS
       return addStatus(errors, ErrorCode::H0111, status);
     bound.owners.emplace_back(tensor);
     bound.inputs[*index] = tensor;
-    ids = input.name.empty() ? tensor : ids;
   }
+  const heddle_tensor_t *ids = nullptr;
+  if (std::optional<size_t> index = findIdsInput(entry, inputCount))
+    ids = bound.inputs[*index];
   for (size_t i = 0; ids && i < inputCount; ++i)
     if (!bound.inputs[i])
       if (TensorPtr companion = makeCompanion(entry.inputs[i], ids)) {

@@ -17,8 +17,8 @@ struct BoundSample {
 };
 
 /// Binds |sample|, whose data must outlive the result, to the first |inputCount| inputs of |session|. A tensor without
-/// a name holds ids: it goes to the input of ids, and masks, positions and types without data of their own get what
-/// suits its shape. Fails with |errors| that name the sample where a name is none of the model's, nothing takes the
+/// a name holds ids: it goes to the input of ids. Masks, positions and types without data of their own get what suits
+/// the ids' shape. Fails with |errors| that name the sample where a name is none of the model's, nothing takes the
 /// ids, or an input without a default is missing; whether shapes and types fit is left to the run.
 mlir::LogicalResult bindSample(const CalibrationSample &sample, const RuntimeSession &session, size_t inputCount,
                                mlir::MLIRContext &context, BoundSample &bound, ErrorList &errors);

@@ -263,7 +263,8 @@ LogicalResult LossMeasurement::smooth(LossStatistics &statistics) {
   for (auto [i, place] : llvm::enumerate(loss.places))
     if (ArrayRef<float> channels = statistics.getChannels(i);
         place.kind != kValues && !channels.empty() && !place.nodes.empty())
-      loss.channelRanges[place.nodes.front()] = channels.vec();
+      for (float range : channels)
+        loss.channelRanges[place.nodes.front()].push_back(roundRange(range));
   if (loss.channelRanges.empty())
     return success();
   // One program at a time: it holds all weights.

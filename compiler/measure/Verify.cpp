@@ -62,8 +62,6 @@ private:
   func::FuncOp function;
   /// Activations are codes somewhere: the reference then goes on from what the artifact stored.
   bool goesInStep = false;
-  /// The weights were smoothed by data that the artifact doesn't hold: its model can't be made again.
-  bool isSmoothed = false;
   double tolerance = 0;
   RuntimeSession session;
   std::vector<HostTensor> inputs;
@@ -111,8 +109,7 @@ static bool quantizesActivations(ModuleOp module) {
 
 LogicalResult Verifier::prepareModel() {
   const heddle_program_info_t &info = session.getInfo();
-  isSmoothed = !findOption(info, "calibrate").empty();
-  bool quantizes = (!findOption(info, "quantize").empty() || findOption(info, "attention-int8") == "on") && !isSmoothed;
+  bool quantizes = !findOption(info, "quantize").empty() || findOption(info, "attention-int8") == "on";
   model.module = quantizes ? nullptr : importModel(options.modelPath, context, errors);
   if (quantizes ? failed(quantizeModel()) : !model.module)
     return failure();
@@ -149,6 +146,7 @@ LogicalResult Verifier::quantizeModel() {
   }
   split("attention-float", quantization.lossyAttention);
   split("attention-float-values", quantization.lossyValues);
+  quantization.channelRanges = parseRanges(findOption(info, "channel-ranges"));
   quantization.valueRanges = parseRanges(findOption(info, "attention-value-ranges"));
   return compileModel(compile, context, model, errors);
 }
@@ -158,7 +156,7 @@ LogicalResult Verifier::quantizeModel() {
 void Verifier::chooseManner() {
   goesInStep = quantizesActivations(*model.module);
   bool isBf16 = findOption(session.getInfo(), "precision") == "bf16";
-  tolerance = options.tolerance >= 0 ? options.tolerance : isSmoothed ? 0.1 : isBf16 ? 1e-2 : goesInStep ? 1e-4 : 1e-5;
+  tolerance = options.tolerance >= 0 ? options.tolerance : isBf16 ? 1e-2 : goesInStep ? 1e-4 : 1e-5;
 }
 
 static StringRef inputName(func::FuncOp function, unsigned i) {
@@ -260,7 +258,7 @@ LogicalResult Verifier::evaluateReference() {
   auto observer = [&](Value value, HostTensor &tensor) {
     auto result = cast<OpResult>(value);
     double scale = scales.add(result, tensor);
-    if (StringRef name = getTensorName(result); !name.empty() && !goesInStep && !isSmoothed)
+    if (StringRef name = getTensorName(result); !name.empty() && !goesInStep)
       reference[name] = {tensor, scale};
   };
   return evaluate(observer, &referenceOutputs);
@@ -366,8 +364,6 @@ LogicalResult Verifier::run() {
     compareOutput(i);
   os << llvm::formatv("{0} tensors of {1} kernels compared{2}, {3} outputs; largest difference {4:e1}, bound {5:e1}\n",
                       comparedCount, kernelCount, goesInStep ? " in step" : "", outputs.size(), worst, tolerance);
-  if (isSmoothed)
-    os << "outputs are compared with the float model's: the artifact doesn't hold the data that smoothed its weights\n";
   if (firstDifference.empty())
     return success();
   os << "first that differs: " << firstDifference << "\n";

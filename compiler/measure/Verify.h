@@ -31,7 +31,7 @@ struct VerifyOptions {
   std::string artifactPath, modelPath;
   std::vector<VerifyInput> inputs; ///< empty: generated
   /// Bound of max|a-b| / max|b| per tensor (for sums that cancel: / max|term|). Negative: what the arithmetic allows,
-  /// 1e-5, in step 1e-4, for bf16 1e-2, for an artifact of --calibrate, which is compared with the float model, 0.1.
+  /// 1e-5, in step 1e-4, for bf16 1e-2.
   double tolerance = -1;
   unsigned threads = 1;
   std::string device; ///< that runs the artifact: "vulkan:1"; empty: its default

@@ -132,11 +132,11 @@ class QuantizeTest(case.ArtifactTestCase):
         for i, feeds in enumerate((self.feeds(1, 9), self.feeds(2, 30))):
             np.savez(folder / f"{i}.npz", **feeds)
         lines = self.scratch / "ids.jsonl"
-        lines.write_text('[5, 6, 7]\n\n[[5, 6], [7, 8]]\n{"input_ids": [9, 9], "attention_mask": [1, 1], '
-                         '"token_type_ids": [0, 0]}\n')
+        lines.write_text('[5, 6, 7]\n\n[[5, 6], [7, 8]]\n{"input_ids": [9, 9], "attention_mask": [1, 1]}\n'
+                         '{"input_ids": [4, 2]}\n')
         _, report = self.compile_quantized("calibrated", "--calibrate", folder, "--calibrate", lines)
         loss = report["quantization"]["loss"]
-        self.assertEqual(loss["inputs"], "5 samples of calibration data")
+        self.assertEqual(loss["inputs"], "6 samples of calibration data")
         self.assertTrue(0.001 < loss["relative_error"] < 0.05)
 
     def test_outlier_channels_are_smoothed_by_data(self):
@@ -174,7 +174,7 @@ class QuantizeTest(case.ArtifactTestCase):
         np.savez(array, input_ids=np.ones((1, 3), np.float32), attention_mask=np.ones((1, 3), np.int64),
                  token_type_ids=np.zeros((1, 3), np.int64))
         for text, message in (('{"input_idz": [5]}', "the model has no input 'input_idz'"),
-                              ('{"input_ids": [5]}', "input 'attention_mask' is missing"),
+                              ('{"attention_mask": [1]}', "input 'input_ids' is missing"),
                               ("[5, 5000]", "index 5000 is out of range"), ("5", "expects a list of ids or an object"),
                               ('["a"]', "expects a list of ids"), ('{"input_ids": [5}', "expects a list of ids"),
                               ("[]", "expects a list of ids, got []"), ("[[5, 6], [7]]", "expects a list of ids"),

@@ -47,6 +47,11 @@ void Calibration::addFile(const std::string &path) {
   files.push_back(path);
 }
 
+void Calibration::check() {
+  for (size_t index = 0; read(index);)
+    ++index;
+}
+
 void Calibration::attach(heddle_compile_options_t &options) {
   if (empty())
     return;

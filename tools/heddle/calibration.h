@@ -24,6 +24,8 @@ public:
   Calibration &operator=(const Calibration &) = delete;
 
   bool empty() const { return files.empty(); }
+  /// Reads all samples once, and throws for one that is none: before the compiler has worked for nothing.
+  void check();
   /// Lets |options| read from here; this must outlive the compilation.
   void attach(heddle_compile_options_t &options);
   /// Throws what kept a sample from being read, if something did.

@@ -75,6 +75,7 @@ public:
     request.thread_count = threads;
     request.no_fusion = noFusion;
     Calibration data(calibration);
+    data.check();
     data.attach(request);
     try {
       CompilerLibrary::load().compile(request);

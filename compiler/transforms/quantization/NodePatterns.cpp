@@ -67,9 +67,10 @@ LogicalResult NodePatterns::checkAllMatched(ArrayRef<StringRef> candidates,
     allMatched = false;
     InFlightDiagnostic diagnostic = emitError();
     if (entry.glob)
-      diagnostic << "the pattern '" << entry.text << "' matches no product, table or attention that could be quantised";
+      diagnostic << "the pattern '" << entry.text
+                 << "' of --exclude matches no product, table or attention that could be quantised";
     else
-      diagnostic << "'" << entry.text << "' is no pattern for node names: " << entry.fault;
+      diagnostic << "--exclude expects a pattern for node names, got '" << entry.text << "': " << entry.fault;
     SmallVector<StringRef> nearest = findNearest(entry.text, candidates);
     if (!nearest.empty())
       diagnostic.attachNote() << "the nearest names are " << llvm::join(nearest, ", ");

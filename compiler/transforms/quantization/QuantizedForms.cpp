@@ -54,6 +54,19 @@ ProductForm QuantizedForms::getProduct(OpBuilder &builder, Operation *op) {
   return product;
 }
 
+/// Names |smoothed| after |activation|, where that has a name: who compares kernels sees the codes' very source.
+static void nameSmoothed(Value smoothed, Value activation) {
+  auto result = dyn_cast<OpResult>(activation);
+  auto names = result ? result.getOwner()->getAttrOfType<ArrayAttr>(NnDialect::getOutputsAttrName()) : ArrayAttr();
+  auto name = names && result.getResultNumber() < names.size() ? dyn_cast<StringAttr>(names[result.getResultNumber()])
+                                                               : StringAttr();
+  if (!name || name.empty())
+    return;
+  Builder builder(smoothed.getContext());
+  smoothed.getDefiningOp()->setAttr(NnDialect::getOutputsAttrName(),
+                                    builder.getStrArrayAttr({(name.getValue() + " smoothed").str()}));
+}
+
 Value QuantizedForms::buildIntegerProduct(OpBuilder &builder, Location loc, const ProductForm &product) {
   auto factors = smoothing.find(product.lhs);
   bool isSmoothed = factors != smoothing.end();
@@ -65,6 +78,7 @@ Value QuantizedForms::buildIntegerProduct(OpBuilder &builder, Location loc, cons
       for (float factor : factors->second)
         inverses.push_back(1 / factor);
       activation = multiply(builder, loc, activation, makeVector(builder, loc, inverses, /*isColumn=*/false));
+      nameSmoothed(activation, product.lhs);
     }
     codes = builder.create<QuantizeRowsOp>(loc, activation);
   }

@@ -4,12 +4,12 @@
 // RUN: not heddle-opt --nn-quantize-weights="scheme=w2a2" %s 2>&1 | FileCheck %s --check-prefix=SCHEME
 
 // The nearest of what could be quantised; a softmax is none of that. All useless patterns are named.
-// NOTHING: error: the pattern '/enc/layer.0/k' matches no product, table or attention that could be quantised
+// NOTHING: error: the pattern '/enc/layer.0/k' of --exclude matches no product, table or attention that could be quantised
 // NOTHING: note: the nearest names are /enc/layer.0/q, /enc/layer.1/q
 // NOTHING-NOT: softmax
-// NOTHING: error: the pattern '*layer.7*' matches no product, table or attention that could be quantised
+// NOTHING: error: the pattern '*layer.7*' of --exclude matches no product, table or attention that could be quantised
 
-// GLOB: error: 'layer.0/a\' is no pattern for node names:
+// GLOB: error: --exclude expects a pattern for node names, got 'layer.0/a\':
 
 // SCHEME: Cannot find option named 'w2a2'
 func.func @main(%x: tensor<?x64xf32>) -> tensor<?x64xf32> {

@@ -41,3 +41,17 @@ module attributes {nn.channel_ranges = {y = array<f32: 1.0, 1.0, 1.0, 1.0, 1.0, 
     return %y, %z : tensor<?x16xf32>, tensor<?x16xf32>
   }
 }
+
+// -----
+
+// The copy is named after what it was made of.
+// CHECK-LABEL: func.func @named
+// CHECK: nn.binary mul %{{.*}} {nn.outputs = ["relu_1 smoothed"]}
+module attributes {nn.channel_ranges = {y = array<f32: 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0>}} {
+  func.func @named(%x: tensor<?x32xf32>) -> tensor<?x16xf32> {
+    %w = nn.constant dense<1.0> : tensor<32x16xf32>
+    %r = nn.unary relu %x {nn.outputs = ["relu_1"]} : (tensor<?x32xf32>) -> tensor<?x32xf32>
+    %y = nn.matmul %r, %w : (tensor<?x32xf32>, tensor<32x16xf32>) -> tensor<?x16xf32> loc(fused<#nn.onnx_op<"MatMul", "", 17>>["y"])
+    return %y : tensor<?x16xf32>
+  }
+}
