@@ -27,7 +27,8 @@ static std::unique_ptr<fb::SelfTestT> makeSelfTest(const SelfTest &test) {
   table->sizes = test.sizes;
   table->axes = test.axes;
   for (const SelfTestInput &input : test.inputs)
-    table->inputs.emplace_back(input.bytes, input.seed, input.limit);
+    table->inputs.emplace_back(input.bytes, input.seed, input.limit, input.columns, input.depth, input.width,
+                               input.group);
   for (const SelfTestOutput &output : test.outputs) {
     auto result = std::make_unique<fb::SelfTestOutputT>();
     result->bytes = output.bytes;

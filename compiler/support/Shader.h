@@ -47,6 +47,7 @@ struct SelfTestInput {
   uint64_t bytes = 0;
   uint32_t seed = 0;
   uint32_t limit = 0;
+  uint32_t columns = 0, depth = 0, width = 0, group = 0; ///< of packed weights, with zeros beyond columns and depth
 };
 
 /// Of an output the elements that are compared.

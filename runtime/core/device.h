@@ -42,6 +42,8 @@ class device_program {
 public:
   virtual ~device_program() = default;
   virtual std::unique_ptr<device_session> create_session() const = 0;
+  /// heddle_program_note(); any thread.
+  virtual const char *note(size_t) const { return nullptr; }
 };
 
 /// What a device gets to load a program. |artifact| outlives the program.

@@ -201,6 +201,10 @@ void heddle_program_release(heddle_program_t *program) {
 
 const heddle_program_info_t *heddle_program_info(const heddle_program_t *program) { return &program->description.info; }
 
+const char *heddle_program_note(const heddle_program_t *program, size_t index) {
+  return program->device ? program->device->note(index) : nullptr;
+}
+
 const heddle_tensor_t *heddle_program_default_input(const heddle_program_t *program, const char *entry, size_t input) {
   for (const entry_table &candidate : program->loaded.tables.entries)
     if (!entry || std::strcmp(candidate.name, entry) == 0)

@@ -51,6 +51,7 @@ struct shader_operand_table {
 struct self_test_input {
   uint64_t bytes; ///< whole elements
   uint32_t seed, limit;
+  uint32_t columns, depth, width, group; ///< of packed weights, none 0; else all 0
 };
 
 /// Elements of an output, side by side, that have values to be compared with.

@@ -29,6 +29,12 @@ bool are_in_order(const std::vector<shader_operand_table> &operands, size_t inpu
   return true;
 }
 
+/// Whether |input| is packed in a way that makes sense, or not at all.
+bool is_packing(const self_test_input &input) {
+  const bool is_plain = (input.columns | input.depth | input.width | input.group) == 0;
+  return is_plain || (input.columns != 0 && input.depth != 0 && input.width != 0 && input.group != 0);
+}
+
 /// Whether the grid has work, and no more than a case can have.
 bool are_extents(const std::vector<uint32_t> &axes) {
   uint64_t units = 1;
@@ -83,11 +89,16 @@ heddle_status_t table_reader::read_self_test_operands(const fb::SelfTest &test, 
       return damaged(format("operand %zu of the self-test of kernel '%s' has %llu bytes", i, kernel,
                             static_cast<unsigned long long>(bytes)));
     left -= bytes;
-    if (i < inputs)
-      out->inputs.push_back({bytes, test.inputs()->Get(i)->seed(), test.inputs()->Get(i)->limit()});
-    else
+    if (i < inputs) {
+      const fb::SelfTestInput &input = *test.inputs()->Get(i);
+      out->inputs.push_back(
+          {bytes, input.seed(), input.limit(), input.columns(), input.depth(), input.width(), input.group()});
+      if (!is_packing(out->inputs.back()))
+        return damaged(format("operand %zu of the self-test of kernel '%s' is packed in no way", i, kernel));
+    } else {
       HEDDLE_RETURN_IF_ERROR(
           read_self_test_output(*test.outputs()->Get(i - inputs), kernel, element_bytes, &out->outputs.emplace_back()));
+    }
   }
   return nullptr;
 }

@@ -220,7 +220,7 @@ void artifact_builder::add_self_test(uint32_t kernel) {
   test->sizes.assign(table.size_count, 5);
   test->axes.assign(3 + 3 * size_t(table.binding_count), 4);
   for (uint32_t i = 0; i + 1 < table.binding_count; ++i)
-    test->inputs.emplace_back(20, 7 + i, i);
+    test->inputs.emplace_back(20, 7 + i, i, 0, 0, 0, 0);
   auto output = std::make_unique<fb::SelfTestOutputT>();
   output->bytes = 20;
   output->runs = {0, 1, 3, 2};

@@ -30,6 +30,15 @@ int main(void) {
   if (heddle_self_test_bits(7, 3) != 821625149 || heddle_self_test_fraction(7, 3, 16) != -25787 ||
       heddle_self_test_integer(7, 3, 10) != 0)
     return 20;
+  // Five columns and three rows in panels of four columns and pairs of rows: (1, 0, 0, 1) is column 4 and row 1.
+  if (heddle_self_test_is_padding(17, 5, 3, 4, 2) || !heddle_self_test_is_padding(9, 5, 3, 4, 2) ||
+      !heddle_self_test_is_padding(18, 5, 3, 4, 2))
+    return 21;
+  // Of rows of 80 bytes in units of 16 the units 0 and 1 of rows 0 to 2.
+  const uint32_t extents[3] = {2, 3, 1}, strides[3] = {16, 80, 0};
+  if (!heddle_self_test_reaches(191, extents, strides) || heddle_self_test_reaches(192, extents, strides) ||
+      heddle_self_test_reaches(240, extents, strides))
+    return 22;
 
   status = heddle_program_load("no such file", &options, &program);
   if (heddle_status_code(status) != HEDDLE_STATUS_IO || strcmp(heddle_status_error_code(status), "H0501") != 0)

@@ -42,6 +42,7 @@ TEST(Status, ErrorCodeImpliesTheKind) {
                                                              {error::H0406, HEDDLE_STATUS_DEVICE_UNAVAILABLE},
                                                              {error::H0407, HEDDLE_STATUS_OUT_OF_MEMORY},
                                                              {error::H0408, HEDDLE_STATUS_DEVICE_UNAVAILABLE},
+                                                             {error::H0409, HEDDLE_STATUS_DEVICE_UNAVAILABLE},
                                                              {error::H0501, HEDDLE_STATUS_IO},
                                                              {error::H0502, HEDDLE_STATUS_BAD_FILE},
                                                              {error::H0507, HEDDLE_STATUS_BAD_FILE},

@@ -45,7 +45,8 @@ bool is_same(const options &a, const options &b) {
   return a.range == b.range && a.shared == b.shared && a.groups == b.groups && a.invocations == b.invocations &&
          a.submit_microseconds == b.submit_microseconds && a.uses_staging == b.uses_staging &&
          a.disabled_features == b.disabled_features && a.is_serialized == b.is_serialized &&
-         a.uses_cache == b.uses_cache;
+         a.uses_cache == b.uses_cache && a.tests_shaders == b.tests_shaders && a.repeats_tests == b.repeats_tests &&
+         a.wrong_shaders == b.wrong_shaders;
 }
 
 } // namespace

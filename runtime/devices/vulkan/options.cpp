@@ -81,6 +81,20 @@ bool disable(const std::string &word, options *out) {
   return bits != 0;
 }
 
+bool set_self_test(const std::string &word, options *out) {
+  constexpr char fail[] = "fail=";
+  constexpr size_t length = sizeof(fail) - 1;
+  if (word.compare(0, length, fail) == 0 && word.size() > length)
+    out->wrong_shaders.push_back(word.substr(length));
+  else if (word == "off")
+    out->tests_shaders = false;
+  else if (word == "again")
+    out->repeats_tests = true;
+  else
+    return false;
+  return true;
+}
+
 } // namespace
 
 heddle_status_t read_options(options *out) {
@@ -94,6 +108,11 @@ heddle_status_t read_options(options *out) {
           environment("HEDDLE_VULKAN_DISABLE"), [&](const std::string &word) { return disable(word, out); }, &bad))
     return fail(error::H0101, "HEDDLE_VULKAN_DISABLE has '" + bad + "'",
                 "it takes float16, dot, subgroup and names of features, joined by commas");
+  if (!for_each_word(
+          environment("HEDDLE_VULKAN_SELF_TEST"), [&](const std::string &word) { return set_self_test(word, out); },
+          &bad))
+    return fail(error::H0101, "HEDDLE_VULKAN_SELF_TEST has '" + bad + "'",
+                "it takes off, again and fail=KERNEL, joined by commas");
   out->is_serialized = is_set("HEDDLE_VULKAN_SERIALIZE");
   out->is_validated = is_set("HEDDLE_VULKAN_VALIDATE");
   out->uses_cache = std::strcmp(environment("HEDDLE_VULKAN_CACHE"), "0") != 0;

@@ -9,11 +9,16 @@
 //   HEDDLE_VULKAN_DISABLE=float16,dot,subgroup    or any feature by its own name
 //   HEDDLE_VULKAN_SERIALIZE=1                     one submission for each step, waited for
 //   HEDDLE_VULKAN_CACHE=0                         keeps no pipelines on disk
+//   HEDDLE_VULKAN_SELF_TEST=off,again,fail=KERNEL
+//     off: no shader is tested before it is used; again: nor is one for which the outcome is known spared; fail: each
+//     shader of a kernel whose name has KERNEL in it is taken for wrong, with fail=KERNEL/0 that variant alone
 //   HEDDLE_VULKAN_VALIDATE=1                      Khronos' validation layer; what it reports fails the run
 
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "runtime/core/status.h"
 
@@ -30,6 +35,9 @@ struct options {
   bool is_serialized = false;
   bool is_validated = false;
   bool uses_cache = true;
+  bool tests_shaders = true;
+  bool repeats_tests = false;
+  std::vector<std::string> wrong_shaders; ///< parts of kernels' names, some with "/" and a variant's number
 };
 
 /// Reads the environment. A word that isn't known is an error: a misspelt limit would test nothing.

@@ -10,6 +10,7 @@
 #include <heddle/artifact_format.h>
 
 #include "runtime/devices/vulkan/features.h"
+#include "runtime/devices/vulkan/self_test.h"
 #include "runtime/devices/vulkan/spirv.h"
 
 namespace heddle::runtime::vulkan {
@@ -18,10 +19,9 @@ pipeline_set::~pipeline_set() {
   if (!device_)
     return;
   const VolkDeviceTable &api = device_->api();
-  for (const std::vector<variant> &variants : variants_)
-    for (const variant &variant : variants)
-      if (variant.made.handle)
-        api.vkDestroyPipeline(device_->handle(), variant.made.handle, nullptr);
+  for (std::vector<variant> &variants : variants_)
+    for (variant &variant : variants)
+      destroy(&variant);
   if (cache_)
     api.vkDestroyPipelineCache(device_->handle(), cache_, nullptr);
   if (layout_)
@@ -60,8 +60,9 @@ heddle_status_t pipeline_set::create(const device &device, const artifact &loade
     variants_.emplace_back(shader.variants.size());
   HEDDLE_RETURN_IF_ERROR(create_layouts());
   auto info = tagged<VkPipelineCacheCreateInfo>(VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO);
-  info.initialDataSize = cache_bytes.size();
-  info.pInitialData = cache_bytes.data();
+  const size_t verdict_bytes = take_verdicts(cache_bytes);
+  info.initialDataSize = cache_bytes.size() - verdict_bytes;
+  info.pInitialData = cache_bytes.data() + verdict_bytes;
   return device.check(device.api().vkCreatePipelineCache(device.handle(), &info, nullptr, &cache_),
                       "make a pipeline cache");
 }
@@ -125,11 +126,80 @@ heddle_status_t pipeline_set::make(const shader_variant_table &table, const char
   return nullptr;
 }
 
+void pipeline_set::destroy(variant *variant) const {
+  if (variant->made.handle)
+    device_->api().vkDestroyPipeline(device_->handle(), variant->made.handle, nullptr);
+  variant->made = {};
+}
+
+/// Notes that a variant isn't used, and returns what to fail with if there is no other.
+heddle_status_t pipeline_set::reject(uint32_t kernel, size_t index, const std::string &reason) const {
+  variants_[kernel][index].fault = reason;
+  notes_.push_back(format("variant %zu of kernel '%s' isn't used on '%s', which fails its self-test: %s", index,
+                          loaded_->tables.kernels[kernel].name, device_->gpu().properties.deviceName, reason.c_str()));
+  return all_wrong(kernel, reason);
+}
+
+heddle_status_t pipeline_set::all_wrong(uint32_t kernel, const std::string &reason) const {
+  return fail(error::H0409,
+              format("kernel '%s' fails its self-test on '%s' in each variant that the device can run: %s",
+                     loaded_->tables.kernels[kernel].name, device_->gpu().properties.deviceName, reason.c_str()),
+              "an update of the driver may help; --device cpu computes rightly");
+}
+
+/// Whether |wish|, a part of a kernel's name or that, "/" and a number, means this variant.
+static bool names_variant(const std::string &wish, const char *kernel, size_t index) {
+  const size_t slash = wish.find('/');
+  return std::strstr(kernel, wish.substr(0, slash).c_str()) &&
+         (slash == std::string::npos || wish.substr(slash + 1) == std::to_string(index));
+}
+
+heddle_status_t pipeline_set::test(uint32_t kernel, size_t index, variant *tested) const {
+  const char *name = loaded_->tables.kernels[kernel].name;
+  const options &settings = device_->settings();
+  for (const std::string &wish : settings.wrong_shaders)
+    if (names_variant(wish, name, index))
+      return reject(kernel, index, "HEDDLE_VULKAN_SELF_TEST says so"); // and nobody remembers it
+  const shader_table &shader = target_->shaders[kernel];
+  if (tested->result == verdict::unknown && shader.self_test && settings.tests_shaders) {
+    std::string fault;
+    heddle_status_t status =
+        run_self_test(*device_, *this, {name, &shader, &shader.variants[index], &tested->made}, &fault);
+    // A case beyond the device's limits says nothing of the shader. Real work has limits of its own, and says so.
+    if (status && std::strcmp(heddle_status_error_code(status), "H0406") == 0)
+      return heddle_status_release(status), nullptr;
+    HEDDLE_RETURN_IF_ERROR(status);
+    tested->result = fault.empty() ? verdict::right : verdict::wrong;
+    if (!fault.empty())
+      return reject(kernel, index, fault);
+  }
+  return tested->result == verdict::wrong ? reject(kernel, index, "it did when it was first used here") : nullptr;
+}
+
+/// Makes a variant ready that the device can run by all that it says.
+heddle_status_t pipeline_set::prepare(uint32_t kernel, size_t index) const {
+  variant &variant = variants_[kernel][index];
+  heddle_status_t status = nullptr;
+  // What is known to be wrong may crash the driver when it is compiled.
+  if (variant.result != verdict::wrong) {
+    status = make(target_->shaders[kernel].variants[index], loaded_->tables.kernels[kernel].name, &variant);
+    has_pipelines_ = true;
+  }
+  if (!status)
+    status = test(kernel, index, &variant);
+  if (status)
+    destroy(&variant);
+  // A driver that refuses one variant gets the next; a lost device or no memory gets nothing.
+  const bool may_retry = status && heddle_status_code(status) != HEDDLE_STATUS_DEVICE_UNAVAILABLE;
+  variant.state = !status ? variant_state::ready : may_retry ? variant_state::untried : variant_state::unavailable;
+  return status;
+}
+
 heddle_status_t pipeline_set::choose(uint32_t kernel, const uint32_t *extents, const pipeline **out) const {
   const shader_table &shader = target_->shaders[kernel];
-  const char *name = loaded_->tables.kernels[kernel].name;
   heddle_status_t last = nullptr;
   const char *missing = "";
+  const std::string *wrong = nullptr;
   const std::lock_guard<std::mutex> lock(mutex_);
   for (size_t i = 0; i < shader.variants.size(); ++i) {
     const shader_variant_table &table = shader.variants[i];
@@ -139,19 +209,18 @@ heddle_status_t pipeline_set::choose(uint32_t kernel, const uint32_t *extents, c
     if (!allows)
       continue;
     variant &variant = variants_[kernel][i];
+    if (!variant.fault.empty())
+      wrong = &variant.fault;
     if (variant.state == variant_state::untried) {
-      variant.state = variant_state::unavailable;
       missing = obstacle(table);
+      variant.state = variant_state::unavailable;
       if (!*missing) {
         heddle_status_release(last);
-        last = make(table, name, &variant);
-        has_pipelines_ = true;
-        // A driver that refuses one variant gets the next; a lost device or no memory gets nothing.
-        if (last && heddle_status_code(last) != HEDDLE_STATUS_DEVICE_UNAVAILABLE)
-          return variant.state = variant_state::untried, last;
-        variant.state = last ? variant_state::unavailable : variant_state::ready;
+        last = prepare(kernel, i);
       }
     }
+    if (variant.state == variant_state::untried)
+      return last;
     if (variant.state == variant_state::ready) {
       heddle_status_release(last);
       *out = &variant.made;
@@ -160,8 +229,15 @@ heddle_status_t pipeline_set::choose(uint32_t kernel, const uint32_t *extents, c
   }
   if (last)
     return last;
-  return fail(error::H0406, format("kernel '%s' needs %s on '%s'", name, *missing ? missing : "what isn't there",
-                                   device_->gpu().properties.deviceName));
+  if (wrong)
+    return all_wrong(kernel, *wrong);
+  return fail(error::H0406, format("kernel '%s' needs %s on '%s'", loaded_->tables.kernels[kernel].name,
+                                   *missing ? missing : "what isn't there", device_->gpu().properties.deviceName));
+}
+
+const char *pipeline_set::note(size_t index) const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return index < notes_.size() ? notes_[index].c_str() : nullptr;
 }
 
 bool pipeline_set::has_pipelines() const {
@@ -169,15 +245,44 @@ bool pipeline_set::has_pipelines() const {
   return has_pipelines_;
 }
 
+/// The cache begins with a byte for each variant and one that says that they are there.
+constexpr auto has_verdicts = std::byte(0x5a);
+
+/// Takes what |cache_bytes| says of earlier tests, and returns how many of them that is.
+size_t pipeline_set::take_verdicts(const std::vector<std::byte> &cache_bytes) {
+  size_t count = 1;
+  for (const std::vector<variant> &variants : variants_)
+    count += variants.size();
+  if (cache_bytes.size() < count || cache_bytes[0] != has_verdicts)
+    return cache_bytes.size();
+  size_t next = 1;
+  for (std::vector<variant> &variants : variants_)
+    for (variant &variant : variants) {
+      const auto result = static_cast<verdict>(cache_bytes[next++]);
+      if (!device_->settings().repeats_tests && (result == verdict::right || result == verdict::wrong))
+        variant.result = result;
+    }
+  return count;
+}
+
 heddle_status_t pipeline_set::read_cache(std::vector<std::byte> *out) const {
+  out->assign(1, has_verdicts);
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    for (const std::vector<variant> &variants : variants_)
+      for (const variant &variant : variants)
+        out->push_back(static_cast<std::byte>(variant.result));
+  }
   const VolkDeviceTable &api = device_->api();
+  const size_t verdict_bytes = out->size();
   size_t bytes = 0;
   HEDDLE_RETURN_IF_ERROR(device_->check(api.vkGetPipelineCacheData(device_->handle(), cache_, &bytes, nullptr),
                                         "hand out its pipeline cache"));
-  out->resize(bytes);
-  HEDDLE_RETURN_IF_ERROR(device_->check(api.vkGetPipelineCacheData(device_->handle(), cache_, &bytes, out->data()),
-                                        "hand out its pipeline cache"));
-  out->resize(bytes);
+  out->resize(verdict_bytes + bytes);
+  HEDDLE_RETURN_IF_ERROR(
+      device_->check(api.vkGetPipelineCacheData(device_->handle(), cache_, &bytes, out->data() + verdict_bytes),
+                     "hand out its pipeline cache"));
+  out->resize(verdict_bytes + bytes);
   return nullptr;
 }
 

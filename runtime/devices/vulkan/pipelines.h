@@ -5,6 +5,7 @@
 #pragma once
 
 #include <array>
+#include <deque>
 #include <mutex>
 
 #include "runtime/core/artifact_reader.h"
@@ -29,13 +30,13 @@ public:
   pipeline_set &operator=(const pipeline_set &) = delete;
   ~pipeline_set();
 
-  /// Makes the layouts; pipelines come later. |device| and |loaded| outlive this. |cache_bytes| is what a driver's
-  /// cache held when it was last stored, or nothing.
+  /// Makes the layouts; pipelines come later. |device| and |loaded| outlive this. |cache_bytes| is what read_cache()
+  /// gave for the same artifact on the same device, or nothing.
   heddle_status_t create(const device &device, const artifact &loaded, size_t target,
                          const std::vector<std::byte> &cache_bytes);
 
-  /// The first variant of |kernel|'s shader that the device can run, whose |most| allows |extents|, and that the driver
-  /// takes.
+  /// The first variant of |kernel|'s shader that the device can run, whose |most| allows |extents|, that the driver
+  /// takes, and that has passed its self-test.
   heddle_status_t choose(uint32_t kernel, const uint32_t *extents, const pipeline **out) const;
 
   VkDescriptorSetLayout set_layout() const { return set_layout_; }
@@ -43,13 +44,19 @@ public:
 
   /// Whether any pipeline was made, from the driver's cache or afresh.
   bool has_pipelines() const;
-  /// What the driver wants to find next time.
+  /// What self-tests have shown, and what the driver wants to find next time.
   heddle_status_t read_cache(std::vector<std::byte> *out) const;
+
+  /// Remark |index| for people, which lives as long as this; null behind the last. More come with further choices.
+  const char *note(size_t index) const;
 
 private:
   enum class variant_state { untried, ready, unavailable };
+  enum class verdict : uint8_t { unknown, right, wrong };
   struct variant {
     variant_state state = variant_state::untried;
+    verdict result = verdict::unknown; ///< of the self-test
+    std::string fault;                 ///< why it was rejected; empty: it wasn't
     pipeline made;
   };
 
@@ -57,6 +64,12 @@ private:
   heddle_status_t make(const shader_variant_table &table, const char *kernel, variant *out) const;
   heddle_status_t make_module(const shader_variant_table &table, const char *kernel, VkShaderModule *out) const;
   const char *obstacle(const shader_variant_table &table) const;
+  heddle_status_t prepare(uint32_t kernel, size_t index) const;
+  heddle_status_t test(uint32_t kernel, size_t index, variant *tested) const;
+  heddle_status_t reject(uint32_t kernel, size_t index, const std::string &reason) const;
+  heddle_status_t all_wrong(uint32_t kernel, const std::string &reason) const;
+  void destroy(variant *variant) const;
+  size_t take_verdicts(const std::vector<std::byte> &cache_bytes);
 
   const device *device_ = nullptr;
   const artifact *loaded_ = nullptr;
@@ -67,6 +80,7 @@ private:
   mutable std::mutex mutex_; ///< guards what follows
   mutable std::vector<std::vector<variant>> variants_;
   mutable bool has_pipelines_ = false;
+  mutable std::deque<std::string> notes_; ///< a deque, whose strings stay where they are
 };
 
 } // namespace heddle::runtime::vulkan

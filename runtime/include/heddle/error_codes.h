@@ -117,6 +117,14 @@
     "update of the driver often helps; HEDDLE_VULKAN_DISABLE leaves out features that a driver gets "                  \
     "wrong.\n\n"                                                                                                       \
     "Example: HEDDLE_VULKAN_DISABLE=subgroup,dot heddle run model.heddle --device vulkan does without both.")          \
+  X(H0409, "shader computes wrong results",                                                                            \
+    "Artifacts carry a small case for each of their shaders, which a device runs when it first uses the shader. "      \
+    "Here no variant of the named kernel gave the right result: the driver compiles it wrongly. Another device is "    \
+    "never taken in silence. What was found is kept in the cache folder and asked again after an update of the "       \
+    "driver.\n\n"                                                                                                      \
+    "Example: HEDDLE_VULKAN_DISABLE=subgroup heddle run model.heddle --device vulkan avoids what a driver gets "       \
+    "wrong; "                                                                                                          \
+    "HEDDLE_VULKAN_SELF_TEST=again repeats the tests.")                                                                \
   X(H0501, "file can't be read",                                                                                       \
     "The operating system refused to open or map the file. The message has its reason. Relative paths start at the "   \
     "working directory.\n\n"                                                                                           \

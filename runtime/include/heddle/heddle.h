@@ -176,7 +176,7 @@ typedef struct heddle_program_options_t {
 /// Loads the artifact at |path|. The file is mapped and must not change while the program lives (replacing it by
 /// rename is fine). |options| may be null.
 /// Returns HEDDLE_STATUS_IO if it can't be read, HEDDLE_STATUS_BAD_FILE if it is no intact artifact of this version,
-/// HEDDLE_STATUS_DEVICE_UNAVAILABLE if no target fits this CPU.
+/// HEDDLE_STATUS_DEVICE_UNAVAILABLE if the device isn't there or no target fits it.
 /// An artifact holds native code: load only files that you would execute.
 HEDDLE_API heddle_status_t heddle_program_load(const char *path, const heddle_program_options_t *options,
                                                heddle_program_t **out_program);
@@ -281,6 +281,11 @@ typedef struct heddle_program_info_t {
 
 /// Returns the description of |program|, which lives as long as the program.
 HEDDLE_API const heddle_program_info_t *heddle_program_info(const heddle_program_t *program);
+
+/// Returns remark |index|, one line for people, on how the device runs the program, or null behind the last: a shader
+/// that failed its self-test, so that another one takes its place. Sessions may add some while they run. Lives as long
+/// as the program.
+HEDDLE_API const char *heddle_program_note(const heddle_program_t *program, size_t index);
 
 /// Returns what stands for input |input| of |entry| (null: the first) where a run has null for it: the value that the
 /// model file gives an input by default. Null where a run must give the input, or there is no such entry or input.

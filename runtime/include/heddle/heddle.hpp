@@ -185,6 +185,8 @@ public:
   const heddle_tensor_t *default_input(size_t input, const char *entry = nullptr) const {
     return heddle_program_default_input(get(), entry, input);
   }
+  /// A remark on how the device runs it; null behind the last.
+  const char *note(size_t index) const { return heddle_program_note(get(), index); }
 };
 
 /// One concurrent user of a program.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Inputs of the self-tests that artifacts carry for their shaders. Their elements are a function of a seed and a place,
-// so that a case takes a few numbers, however large the weights of a kernel are; the compiler computes from it what must
-// come out, the runtime what goes in. Plain C99, integers only: the same numbers everywhere.
+// so that a case takes a few numbers, however large the weights of a kernel are; the compiler computes from it what
+// must come out, the runtime what goes in. Plain C99, integers only: the same numbers everywhere.
 
 #ifndef HEDDLE_SELF_TEST_H
 #define HEDDLE_SELF_TEST_H
@@ -39,6 +39,34 @@ static inline uint32_t heddle_self_test_integer(uint32_t seed, uint64_t i, uint3
     return bits;
   const uint32_t below = (bits & 1) && limit > 2 ? 2 : limit;
   return (uint32_t)(((uint64_t)(bits >> 1) * below) >> 31);
+}
+
+/// Whether element |i| of packed weights lies beyond their |columns| or their |depth|, so that it is zero. |width|, the
+/// columns of a panel, and |group|, how many neighbours along the depth lie side by side, aren't 0.
+static inline int heddle_self_test_is_padding(uint64_t i, uint32_t columns, uint32_t depth, uint32_t width,
+                                              uint32_t group) {
+  const uint64_t groups = ((uint64_t)depth + group - 1) / group;
+  const uint64_t row = i / group / width;
+  return (row / groups) * width + i / group % width >= columns || (row % groups) * group + i % group >= depth;
+}
+
+/// Whether the units below |extents| compute the element at byte |offset| of a result with |strides|, both along the
+/// axes x, y, z. Along an axis with stride 0 the result isn't cut: there all units must run.
+static inline int heddle_self_test_reaches(uint64_t offset, const uint32_t *extents, const uint32_t *strides) {
+  unsigned seen = 0;
+  for (int round = 0; round < 3; ++round) {
+    int largest = -1;
+    for (int axis = 0; axis < 3; ++axis)
+      if (!(seen >> axis & 1u) && (largest < 0 || strides[axis] > strides[largest]))
+        largest = axis;
+    seen |= 1u << largest;
+    if (strides[largest] == 0)
+      return 1;
+    if (offset / strides[largest] >= extents[largest])
+      return 0;
+    offset %= strides[largest];
+  }
+  return 1;
 }
 
 #endif // HEDDLE_SELF_TEST_H

@@ -77,9 +77,9 @@ TEST_F(VulkanSelfTest, AShaderIsTestedOnceAndThenUsed) {
     const program program = load(artifact);
     submissions = 0;
     expect_right(program);
-    EXPECT_EQ(submissions, 2) << limits;
+    const int first = submissions;
     expect_right(program);
-    EXPECT_EQ(submissions, 3) << limits;
+    EXPECT_EQ(submissions - first, first - 1) << limits;
     EXPECT_EQ(program.note(0), nullptr) << program.note(0);
   }
 }

@@ -208,7 +208,9 @@ void add_product_test(shader_builder &shaders, uint32_t columns, uint32_t depth)
   fb::SelfTestT &test = shaders.self_test(0);
   test.sizes = {rows, columns, depth};
   test.axes = {columns, rows, 1, 0, depth * 4, 0, depth * 4, 0, 0, 4, 0, 0, 4, columns * 4, 0};
-  test.inputs = {{rows * depth * 4, 1, 0}, {columns * depth * 4, 2, 0}, {columns * 4, 3, 0}};
+  const uint64_t bytes[] = {rows * depth * 4, columns * depth * 4, columns * 4};
+  for (uint32_t i = 0; i < 3; ++i)
+    test.inputs.emplace_back(bytes[i], i + 1, 0, 0, 0, 0, 0);
   std::vector<float> expected;
   for (uint32_t r = 0; r < rows; ++r)
     for (uint32_t c = 0; c < columns; ++c) {
@@ -225,7 +227,8 @@ void add_gather_test(shader_builder &shaders, uint32_t rows, uint32_t width) {
   fb::SelfTestT &test = shaders.self_test(0);
   test.sizes = {rows, width, count};
   test.axes = {count, 1, 1, 4, 0, 0, 0, 0, 0, width * 4, 0, 0};
-  test.inputs = {{count * 8, 1, rows}, {rows * width * 4, 2, 0}};
+  test.inputs.emplace_back(count * 8, 1, rows, 0, 0, 0, 0);
+  test.inputs.emplace_back(rows * width * 4, 2, 0, 0, 0, 0, 0);
   std::vector<float> expected;
   for (uint32_t i = 0; i < count; ++i)
     for (uint32_t j = 0; j < width; ++j)
