@@ -19,6 +19,8 @@
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
+#include "tests/conformance/spirv_memory.h"
+#include "tests/conformance/variant_forms.h"
 
 using namespace mlir;
 
@@ -53,11 +55,13 @@ std::unique_ptr<shader_runner> shader_runner::compile(ModuleOp module) {
     ADD_FAILURE() << "no config was selected";
     return nullptr;
   }
+  keep_wanted_forms(module);
   auto image = compiled.target->compileKernels(module, /*threads=*/2, nullptr);
   if (failed(image)) {
     ADD_FAILURE() << "the kernels don't compile for Vulkan";
     return nullptr;
   }
+  expect_stated_memory(*image);
   compiled.image = std::move(*image);
   compiled.kernels = module.clone();
   return result;

@@ -19,6 +19,8 @@ enum feature : uint32_t {
   feature_subgroup_arithmetic = 1u << 6,
   feature_subgroup_shuffle = 1u << 7,
   feature_subgroup_size = 1u << 8,
+  /// No feature of Vulkan's: the device is a GPU, where a workgroup's shared memory is faster than all other memory.
+  feature_shared_tiles = 1u << 9,
 };
 
 struct feature_name {
@@ -36,6 +38,7 @@ constexpr feature_name feature_names[] = {
     {"subgroup_arithmetic", feature_subgroup_arithmetic},
     {"subgroup_shuffle", feature_subgroup_shuffle},
     {"subgroup_size_control", feature_subgroup_size},
+    {"shared_tiles", feature_shared_tiles},
 };
 
 /// The bit of |name|, of |length| characters; 0 if there is no such feature.

@@ -89,6 +89,10 @@ void read_properties(const std::vector<VkExtensionProperties> &extensions, gpu *
     out->features |= feature_subgroup_shuffle;
   if (dot.integerDotProduct4x8BitPackedSignedAccelerated)
     out->features |= feature_dot_accelerated;
+  const VkPhysicalDeviceType type = out->properties.deviceType;
+  if (type == VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU || type == VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU ||
+      type == VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU)
+    out->features |= feature_shared_tiles;
   // A driver's word for one allocation may exceed its heap; the heap is asked when memory is allocated.
   out->limits.allocation = sizes.maxMemoryAllocationSize;
   if (buffers.maxBufferSize)
