@@ -16,22 +16,6 @@ using namespace heddle;
 /// As many of the noisiest places as a report names by themselves.
 static constexpr size_t kWorstPlaces = 5;
 
-std::vector<PlaceReport> heddle::describePlaces(ModuleOp module) {
-  std::vector<PlaceReport> places;
-  auto entries = module->getAttrOfType<ArrayAttr>(nn::NnDialect::getQuantizationAttrName());
-  for (Attribute attribute : entries ? entries.getValue() : ArrayRef<Attribute>()) {
-    auto entry = cast<DictionaryAttr>(attribute);
-    PlaceReport place;
-    place.kind = entry.getAs<StringAttr>("kind").str();
-    for (StringRef node : entry.getAs<ArrayAttr>("nodes").getAsValueRange<StringAttr>())
-      place.nodes.push_back(node.str());
-    if (auto reason = entry.getAs<StringAttr>("reason"))
-      place.reason = reason.str();
-    places.push_back(std::move(place));
-  }
-  return places;
-}
-
 /// What became of a place that is quantised.
 static std::string describeForm(const PlaceReport &place, const QuantizationReport &quantization) {
   return place.kind == "attention"          ? "scores of 8 bits"
@@ -197,7 +181,7 @@ static void writeLoss(llvm::json::OStream &json, const QuantizationLoss &loss) {
     for (const PlaceLoss *place : loss.getWorst(kWorstPlaces))
       writePlaceLoss(json, *place);
   });
-  json.attributeArray("kernels", [&] {
+  json.attributeArray("places", [&] {
     for (const PlaceLoss &place : loss.places)
       writePlaceLoss(json, place);
   });

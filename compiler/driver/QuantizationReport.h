@@ -10,9 +10,6 @@
 
 namespace heddle {
 
-/// What nn-quantize-weights left on the module.
-std::vector<PlaceReport> describePlaces(mlir::ModuleOp module);
-
 /// "yes: w8a8", or why the kernel of |nodes| isn't quantised.
 std::string describeQuantized(llvm::ArrayRef<std::string> nodes, const QuantizationReport &quantization);
 

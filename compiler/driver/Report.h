@@ -31,13 +31,6 @@ struct AttentionReport {
   std::vector<std::pair<std::string, std::string>> facts;
 };
 
-/// One place of weights: what it became, or why it stayed float.
-struct PlaceReport {
-  std::string kind; ///< "product", "table", "convolution", "attention"
-  std::vector<std::string> nodes;
-  std::string reason; ///< empty where it is quantised
-};
-
 /// What became of the weights, and what that costs.
 struct QuantizationReport {
   std::string scheme; ///< empty: nothing was to be quantised

@@ -99,20 +99,28 @@ static int64_t countFloatWeightBytes(ModuleOp module) {
   return bytes;
 }
 
-static std::vector<PlaceLoss> findPlaces(ModuleOp module) {
-  std::vector<PlaceLoss> places;
+std::vector<PlaceReport> heddle::describePlaces(ModuleOp module) {
+  std::vector<PlaceReport> places;
   auto entries = module->getAttrOfType<ArrayAttr>(nn::NnDialect::getQuantizationAttrName());
-  if (!entries)
-    return places;
-  for (auto entry : entries.getAsRange<DictionaryAttr>()) {
-    if (entry.contains("reason"))
-      continue;
-    PlaceLoss place;
+  for (Attribute attribute : entries ? entries.getValue() : ArrayRef<Attribute>()) {
+    auto entry = cast<DictionaryAttr>(attribute);
+    PlaceReport place;
     place.kind = entry.getAs<StringAttr>("kind").str();
     for (StringRef node : entry.getAs<ArrayAttr>("nodes").getAsValueRange<StringAttr>())
       place.nodes.push_back(node.str());
+    if (auto reason = entry.getAs<StringAttr>("reason"))
+      place.reason = reason.str();
     places.push_back(std::move(place));
   }
+  return places;
+}
+
+/// Those that are quantised, to be measured.
+static std::vector<PlaceLoss> findPlaces(ModuleOp module) {
+  std::vector<PlaceLoss> places;
+  for (PlaceReport &place : describePlaces(module))
+    if (place.reason.empty())
+      places.push_back({std::move(place.kind), std::move(place.nodes)});
   return places;
 }
 

@@ -38,6 +38,16 @@ struct OutputLoss {
   double largestError = 0, relativeError = 0; ///< max |difference|; the same / max |float|
 };
 
+/// One place of weights: what it became, or why it stayed float.
+struct PlaceReport {
+  std::string kind; ///< "product", "table", "convolution", "attention"
+  std::vector<std::string> nodes;
+  std::string reason; ///< empty where it is quantised
+};
+
+/// What the passes of quantisation left on |module|.
+std::vector<PlaceReport> describePlaces(mlir::ModuleOp module);
+
 /// One place of weights, or attention, compared with its float form on the same input.
 struct PlaceLoss {
   std::string kind;

@@ -88,9 +88,9 @@ class QuantizeTest(case.ArtifactTestCase):
             self.assertGreater(output["cosine"], 0.999)
             self.assertLessEqual(output["least_cosine"], output["cosine"])
         worst = [kernel["sqnr_db"] for kernel in loss["worst"]]
-        self.assertEqual(worst, sorted(kernel["sqnr_db"] for kernel in loss["kernels"])[:5])
+        self.assertEqual(worst, sorted(kernel["sqnr_db"] for kernel in loss["places"])[:5])
         self.assertTrue(all(20 < decibels < 60 for decibels in worst))
-        for kernel in loss["kernels"]:
+        for kernel in loss["places"]:
             self.assertEqual("outlier_channel" in kernel, kernel["kind"] == "product")
         # Weights of float as in the float artifact: all but its other sections.
         size = self.plain.stat().st_size
@@ -162,7 +162,7 @@ class QuantizeTest(case.ArtifactTestCase):
         # 20 times nearer is measured; on other inputs, but of the same kind.
         distances = [1 - loss["outputs"][0]["cosine"] for loss in losses]
         self.assertLess(distances[1], 0.2 * distances[0])
-        self.assertTrue(any(kernel.get("outlier_ratio", 0) > 20 for kernel in losses[0]["kernels"]))
+        self.assertTrue(any(kernel.get("outlier_ratio", 0) > 20 for kernel in losses[0]["places"]))
         options = json.loads(command.heddle("inspect", artifact, "--json").stdout)["options"]
         self.assertEqual(options["calibrate"], "8 samples")
         # The artifact holds what its weights were smoothed by: each kernel agrees, not only the outputs.
