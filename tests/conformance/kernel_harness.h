@@ -48,7 +48,8 @@ public:
   ~kernel_module();
 
   kernel::FuncOp func(const std::string &name);
-  /// Runs a kernel; on a CPU |items_per_call| items at a time, last items first (0: all at once).
+  /// Runs a kernel; on a CPU |items_per_call| items at a time, last items first (0: all at once), on Vulkan one
+  /// workgroup at a time (0: all at once).
   kernel_result run(const std::string &name, const std::vector<host_tensor> &inputs, const std::vector<int64_t> &sizes,
                     int64_t items_per_call = 0);
   /// Entry of a kernel on a CPU, valid while this lives.
@@ -77,6 +78,12 @@ std::vector<std::string> runnable_targets();
 /// bits, vpdpbusd.
 std::vector<std::string> byte_targets();
 
+/// Whether kernels in |text| have numbers that |target| doesn't compute with: doubles on Vulkan.
+bool is_refused(const std::string &text, const std::string &target);
+
+/// |expected| as |target| can give it: on Vulkan 64-bit integers are 32 bits and saturate.
+kernel_result expected_on(const std::string &target, kernel_result expected);
+
 /// Inputs of |func|: floats in [-2, 2], integers in [-9, 9], i1 at random.
 std::vector<host_tensor> random_inputs(kernel::FuncOp func, const std::vector<int64_t> &sizes, unsigned seed);
 
@@ -85,8 +92,8 @@ std::vector<host_tensor> random_inputs(kernel::FuncOp func, const std::vector<in
 void expect_near(const kernel_result &actual, const kernel_result &expected, double tolerance,
                  const std::string &where);
 
-/// Compiles |text| for every runnable target and compares kernel |name| with the interpreter for each of |shapes|,
-/// in one call and item by item, which must agree to the bit.
+/// Compiles |text| for every runnable target that takes it and compares kernel |name| with the interpreter for each of
+/// |shapes|, in one call and item by item, which must agree to the bit.
 void check_kernel(const std::string &text, const std::string &name, const std::vector<std::vector<int64_t>> &shapes,
                   double tolerance = 2e-6);
 

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "compiler/artifact/ArtifactWriter.h"
+#include "compiler/pipelines/AddSelfTests.h"
 #include "compiler/pipelines/AddWorkShapes.h"
 #include "compiler/targets/TargetRegistry.h"
 #include "compiler/targets/vulkan/VulkanTarget.h"
@@ -229,13 +230,38 @@ static heddle_element_type_t element_type(Type type) {
 }
 
 /// What an error of the run says of the kernel, if it is the kernel's.
-static std::optional<kernel_error> to_kernel_error(const std::string &code) {
-  if (code == "H0309")
-    return kernel_error{HEDDLE_KERNEL_INDEX_OUT_OF_RANGE, 0, 0};
+static std::optional<kernel_error> to_kernel_error(const std::string &code, const std::string &message) {
   if (code == "H0310")
     return kernel_error{HEDDLE_KERNEL_DIVISION_BY_ZERO, 0, 0};
-  return std::nullopt;
+  static constexpr llvm::StringLiteral kOutOfRange = " is out of range, expects ";
+  size_t at = message.find(kOutOfRange);
+  if (code != "H0309" || at == std::string::npos)
+    return std::nullopt;
+  return kernel_error{HEDDLE_KERNEL_INDEX_OUT_OF_RANGE, std::stoll(message.substr(message.rfind(' ', at - 1))),
+                      -std::stoll(message.substr(at + kOutOfRange.size()))};
 }
+
+namespace {
+/// Lowers the number of workgroups that a dispatch may have, besides other limits that the environment sets.
+class slicing_scope {
+public:
+  explicit slicing_scope(bool is_sliced) {
+    const char *limits = std::getenv(kLimits);
+    if (!is_sliced)
+      return;
+    before_ = limits ? limits : "";
+    setenv(kLimits, (before_->empty() ? "groups=1" : *before_ + ",groups=1").c_str(), 1);
+  }
+  ~slicing_scope() {
+    if (before_)
+      setenv(kLimits, before_->c_str(), 1);
+  }
+
+private:
+  static constexpr const char *kLimits = "HEDDLE_VULKAN_LIMITS";
+  std::optional<std::string> before_;
+};
+} // namespace
 
 namespace {
 /// Handles of the C API that go with the scope; the first error ends the run.
@@ -286,7 +312,8 @@ static bool run_artifact(const std::string &path, const std::vector<const host_t
 }
 
 kernel_result shader_runner::run(kernel::FuncOp func, const std::vector<host_tensor> &inputs,
-                                 const std::vector<int64_t> &sizes) {
+                                 const std::vector<int64_t> &sizes, bool is_sliced) {
+  slicing_scope slicing(is_sliced);
   kernel_result result;
   OwningOpRef<ModuleOp> program = make_program(func, inputs, sizes);
   if (!program || failed(addWorkShapes(*program, targets_))) {
@@ -294,6 +321,7 @@ kernel_result shader_runner::run(kernel::FuncOp func, const std::vector<host_ten
     return result;
   }
   ErrorList errors;
+  addSelfTests(*program, targets_);
   std::string path = (std::filesystem::temp_directory_path() / ("shader." + std::to_string(getpid()))).string();
   const KernelImage &code = image();
   TargetImage target{"vulkan", {}, code.bytes, code.addresses, code.modules, code.shaders};
@@ -309,8 +337,11 @@ kernel_result shader_runner::run(kernel::FuncOp func, const std::vector<host_ten
   run_scope scope;
   bool ran = run_artifact(path, given, func.getResultTypes().size(), scope);
   std::filesystem::remove(path);
+  // A self-test that is wrong itself would leave out what is right.
+  const char *note = scope.program ? heddle_program_note(scope.program, 0) : nullptr;
+  EXPECT_EQ(note, nullptr) << note;
   if (!ran) {
-    result.error = to_kernel_error(scope.code);
+    result.error = to_kernel_error(scope.code, scope.message);
     EXPECT_TRUE(result.error) << scope.code << ": " << scope.message;
     return result;
   }

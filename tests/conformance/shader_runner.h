@@ -18,8 +18,9 @@ public:
   /// error.
   static std::unique_ptr<shader_runner> compile(mlir::ModuleOp module);
 
-  /// Runs kernel |func|, one of the compiled ones.
-  kernel_result run(kernel::FuncOp func, const std::vector<host_tensor> &inputs, const std::vector<int64_t> &sizes);
+  /// Runs kernel |func|, one of the compiled ones; |is_sliced|: as if a dispatch could have one workgroup only.
+  kernel_result run(kernel::FuncOp func, const std::vector<host_tensor> &inputs, const std::vector<int64_t> &sizes,
+                    bool is_sliced);
 
   const KernelImage &image() const { return targets_.front().image; }
 

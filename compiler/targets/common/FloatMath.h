@@ -26,6 +26,9 @@ public:
   Value div(Value x, Value y) const { return b.create<mlir::arith::DivFOp>(loc, x, y); }
   Value neg(Value x) const { return b.create<mlir::arith::NegFOp>(loc, x); }
   Value fma(Value x, Value y, Value z) const;
+  /// x - n * part where n * part is exact, as parts of a constant are chosen: whether the product is rounded on its own
+  /// doesn't matter then. Not fma(), which a driver may take apart and join with the next one's product.
+  virtual Value subtractMultiple(Value x, Value n, double part) const { return sub(x, mul(n, real(part))); }
   Value abs(Value x) const;
   Value sqrt(Value x) const;
   Value floor(Value x) const;

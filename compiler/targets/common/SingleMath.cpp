@@ -28,9 +28,8 @@ static constexpr double kLn2High = 0.693145751953125, kLn2Low = 1.42860682030941
 /// NaN; anything for any other x.
 static Value buildBoundedExp32(const FloatMath &m, Value x, Value kept = nullptr) {
   Value n = m.roundEven(m.mul(x, m.real(M_LOG2E)));
-  // ln 2 in two parts; fma rounds each product once.
-  Value r = m.fma(n, m.real(-kLn2High), x);
-  r = m.fma(n, m.real(-kLn2Low), r);
+  Value r = m.subtractMultiple(x, n, kLn2High);
+  r = m.subtractMultiple(r, n, kLn2Low);
   // Minimax fit on [-ln(2)/2, ln(2)/2] with both leading coefficients 1: 3.1e-9.
   Value p = m.polynomial(r, {1.0, 1.0, 0.4999999403953552, 0.1666651964187622, 0.04166839271783829,
                              0.008368780836462975, 0.0013814467238262296});
@@ -124,8 +123,8 @@ Value buildExpm132(const FloatMath &m, Value x) {
   constexpr double kLowest = -30.0, kFar = 25.0;
   Value a = m.select(m.less(x, m.real(kLowest)), m.real(kLowest), x);
   FloatMath::Rounded n = m.round(m.mul(a, m.real(M_LOG2E)));
-  Value r = m.fma(n.value, m.real(-kLn2High), a);
-  r = m.fma(n.value, m.real(-kLn2Low), r);
+  Value r = m.subtractMultiple(a, n.value, kLn2High);
+  r = m.subtractMultiple(r, n.value, kLn2Low);
   // (e^r - 1 - r) / r^2 on [-ln(2)/2, ln(2)/2]: 1.4e-8.
   Value q = m.polynomial(r, {4.999999702e-01, 1.666654646e-01, 4.166743532e-02, 8.366272785e-03, 1.387070748e-03});
   Value p = m.fma(m.mul(r, r), q, r);
@@ -227,12 +226,12 @@ Value buildLog1p32(const FloatMath &m, Value x) {
 //===----------------------------------------------------------------------===//
 
 Value buildSine32(const FloatMath &m, Value x, bool isCosine) {
-  // x = n * pi/2 + r, r in [-pi/4, pi/4]. pi/2 in parts of 11 bits, so that with n below 2^13 products are exact even
-  // where fma rounds them; where it doesn't the sums are exact up to n = 2^22.
+  // x = n * pi/2 + r, r in [-pi/4, pi/4]. pi/2 in parts of 7 bits and what they lack: with n below 2^17 all products
+  // but the last and all differences are exact.
   FloatMath::Rounded n = m.round(m.mul(x, m.real(M_2_PI)));
   Value r = x;
-  for (double part : {1.5703125, 0.00048375129699707031, 7.5495336204767227e-08, 2.5633441515945189e-12})
-    r = m.fma(n.value, m.real(-part), r);
+  for (double part : {1.5625, 0.0081787109375, 0.00011730194091796875, 3.1391647865048131e-07})
+    r = m.subtractMultiple(r, n.value, part);
   // Beyond, r is anything: keep it in range, so that the result stays a sine. NaN passes.
   r = m.select(m.greater(r, m.real(1.0)), m.real(1.0), r);
   r = m.select(m.less(r, m.real(-1.0)), m.real(-1.0), r);
@@ -261,23 +260,36 @@ struct Pair {
   Value high, low;
 };
 
-/// log(x) to 1e-9, after N. Juffa: 2 atanh(q) with q = f / (f + 2), and the first two powers of q in two floats each.
+/// The half of x's digits that come first: products of halves are exact.
+Value firstHalf(const FloatMath &m, Value x) { return m.fromBits(m.andBits(m.toBits(x), m.integer(-0x1000))); }
+
+/// x * y after Dekker, without an fma that rounds once.
+Pair multiplyExactly(const FloatMath &m, Value x, Value y) {
+  Value product = m.mul(x, y), x1 = firstHalf(m, x), y1 = firstHalf(m, y);
+  Value x2 = m.sub(x, x1), y2 = m.sub(y, y1);
+  Value low = m.add(m.add(m.sub(m.mul(x1, y1), product), m.mul(x1, y2)), m.mul(x2, y1));
+  return {product, m.add(low, m.mul(x2, y2))};
+}
+
+/// log(x) to 1e-9 as 2 atanh(q), q = f / (f + 2), with q and its first powers in two floats each (after N. Juffa).
 Pair buildLogPair(const FloatMath &m, Value x) {
   Split split = splitExponent(m, x);
   Value f = split.f, two = m.real(2.0);
   Value inverse = m.div(m.real(1.0), m.add(f, two));
-  Value q = m.mul(inverse, f);
-  Value qLow = m.mul(inverse, m.fma(m.neg(q), f, m.fma(m.neg(q), two, f)));
-  Value square = m.mul(q, q);
-  Value squareLow = m.fma(q, m.add(qLow, qLow), m.fma(q, q, m.neg(square)));
-  Value cube = m.mul(square, q);
-  Value cubeLow = m.fma(square, qLow, m.fma(squareLow, q, m.fma(square, q, m.neg(cube))));
-  // (atanh(q) - q) / q^3: 2.5e-11.
-  Value p = m.polynomial(square, {3.333333135e-01, 2.000048608e-01, 1.424938887e-01, 1.213973984e-01});
-  Value low = m.fma(p, cube, m.fma(p, cubeLow, qLow));
-  Value exponent = m.mul(split.e, m.real(kLn2High)), twice = m.add(q, q);
-  Value sum = m.add(exponent, twice);
-  // What the sum lacks of |twice|, which may be the greater one where e is 0, and exact then.
+  // 1. q and what it lacks: f - q (f + 2), of which f - 2 q is exact.
+  Value q = m.mul(inverse, f), twice = m.add(q, q);
+  Pair part = multiplyExactly(m, q, f);
+  Value qLow = m.mul(inverse, m.sub(m.sub(m.sub(f, twice), part.high), part.low));
+  // 2. q^2 and q^3.
+  Pair square = multiplyExactly(m, q, q);
+  square.low = m.add(square.low, m.mul(twice, qLow));
+  Pair cube = multiplyExactly(m, square.high, q);
+  cube.low = m.add(cube.low, m.add(m.mul(square.high, qLow), m.mul(square.low, q)));
+  // 3. (atanh(q) - q) / q^3: 2.5e-11.
+  Value p = m.polynomial(square.high, {3.333333135e-01, 2.000048608e-01, 1.424938887e-01, 1.213973984e-01});
+  Value low = m.fma(p, cube.high, m.fma(p, cube.low, qLow));
+  // 4. The exponent, whose first part is exact, and what the sum lacks of |twice|, the smaller one where both count.
+  Value exponent = m.mul(split.e, m.real(kLn2High)), sum = m.add(exponent, twice);
   Value lacking = m.sub(twice, m.sub(sum, exponent));
   low = m.fma(split.e, m.real(kLn2Low), m.fma(low, two, lacking));
   Value high = m.add(sum, low);
@@ -288,12 +300,11 @@ Pair buildLogPair(const FloatMath &m, Value x) {
 
 Value buildPow32(const FloatMath &m, Value x, Value y) {
   Pair log = buildLogPair(m, m.abs(x));
-  Value exponent = m.mul(log.high, y);
-  Value exponentLow = m.fma(log.low, y, m.fma(log.high, y, m.neg(exponent)));
-  Value result = buildExp32(m, exponent);
+  Pair exponent = multiplyExactly(m, log.high, y);
+  Value low = m.add(exponent.low, m.mul(log.low, y)), result = buildExp32(m, exponent.high);
   // Where the result is 0 or infinite the low part isn't a number.
   Value isOrdinary = m.both(m.greater(result, m.real(0.0)), m.less(result, m.real(kInfinity)));
-  result = m.select(isOrdinary, m.fma(result, exponentLow, result), result);
+  result = m.select(isOrdinary, m.fma(result, low, result), result);
   return buildSignedPower(m, x, y, result);
 }
 
@@ -328,12 +339,21 @@ Value buildSignedPower(const FloatMath &m, Value x, Value y, Value result) {
   return m.select(m.equal(y, m.real(0.0)), m.real(1.0), signedResult);
 }
 
+/// r - q * divisor, exactly where q has 11 bits and the result isn't greater than |divisor|.
+static Value subtractExactly(const FloatMath &m, Value r, Value q, Value divisor) {
+  Value first = firstHalf(m, divisor), product = m.mul(q, first);
+  // The first difference may be a bit too long: what it lacks (after Knuth) is added behind the second.
+  Value difference = m.sub(r, product), part = m.sub(difference, r);
+  Value lacking = m.sub(m.sub(r, m.sub(difference, part)), m.add(product, part));
+  return m.add(m.sub(difference, m.mul(q, m.sub(divisor, first))), lacking);
+}
+
 Value buildRemainder32(const FloatMath &m, Value x, Value y) {
   Value a = m.abs(x), b = m.abs(y), r = a;
-  // Long division by digits of 20 bits: each leaves an exact remainder.
-  for (int shift : {40, 20, 0}) {
+  // Long division by digits of 11 bits.
+  for (int shift : {44, 33, 22, 11, 0}) {
     Value divisor = shift == 0 ? b : m.mul(b, m.real(std::ldexp(1.0, shift)));
-    Value next = m.fma(m.neg(m.trunc(m.div(r, divisor))), divisor, r);
+    Value next = subtractExactly(m, r, m.trunc(m.div(r, divisor)), divisor);
     // The rounded quotient may be one off either way.
     next = m.select(m.less(next, m.real(0.0)), m.add(next, divisor), next);
     next = m.select(m.compare(arith::CmpFPredicate::OGE, next, divisor), m.sub(next, divisor), next);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Functions in single precision alone, for hot loops and for targets without another. Errors are relative to the result
-// and hold where fma rounds once; divisions and square roots of a target that rounds them otherwise add theirs. Numbers
-// below the normal ones may be taken for zero, and results there are.
+// Functions in single precision alone, for hot loops and for targets without another. Errors are relative to the
+// result; divisions and square roots of a target that doesn't round them to nearest add theirs. Whether an fma rounds
+// once or twice doesn't matter. Numbers below the normal ones may be taken for zero, and results there are.
 
 #ifndef HEDDLE_COMPILER_TARGETS_COMMON_SINGLEMATH_H
 #define HEDDLE_COMPILER_TARGETS_COMMON_SINGLEMATH_H
@@ -31,12 +31,12 @@ mlir::Value buildLog232(const FloatMath &m, mlir::Value x);
 mlir::Value buildLog1032(const FloatMath &m, mlir::Value x);
 /// log(1 + x): 1.8e-7, near 0 as well.
 mlir::Value buildLog1p32(const FloatMath &m, mlir::Value x);
-/// sin(x), or cos(x) = sin of one quarter turn more: 1.3e-7 or 1e-9 absolute up to |x| = 6e6 (1.2e4 where fma rounds
-/// twice); bounded beyond.
+/// sin(x), or cos(x) = sin of one quarter turn more: 1.5e-7 or 5e-9 absolute up to |x| = 2e5, which are the positions
+/// of the longest texts; bounded beyond.
 mlir::Value buildSine32(const FloatMath &m, mlir::Value x, bool isCosine);
 /// x^y: 2.5e-7, special cases as in C.
 mlir::Value buildPow32(const FloatMath &m, mlir::Value x, mlir::Value y);
-/// x - trunc(x / y) * y with x's sign; exact while the quotient is below 2^60.
+/// x - trunc(x / y) * y with x's sign; exact while the quotient is below 2^52.
 mlir::Value buildRemainder32(const FloatMath &m, mlir::Value x, mlir::Value y);
 
 /// x^y for a constant y that one to three multiplications or a square root give; null for any other.

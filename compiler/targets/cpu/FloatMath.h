@@ -13,6 +13,8 @@ namespace heddle::cpu {
 class FloatMath : public heddle::FloatMath {
 public:
   using heddle::FloatMath::FloatMath;
+  /// One instruction in place of two.
+  Value subtractMultiple(Value x, Value n, double part) const override { return fma(n, real(-part), x); }
   /// On 16 lanes one instruction of AVX-512, which cpu-decompose-intrinsics replaces for other CPUs by scalePortably.
   Value scaleWhere(Value kept, Value x, Value n) const override;
   static constexpr llvm::StringLiteral kScaleIntrinsic = "llvm.x86.avx512.mask.scalef.ps.512";
