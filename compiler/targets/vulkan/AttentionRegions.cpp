@@ -70,7 +70,7 @@ std::pair<std::string, std::string> AttentionShader::testGroup(const std::string
   for (unsigned loop : {Loops::Batch, Loops::KeyHead})
     scope.loops.push_back(addRange(loops[loop], loops[loop]));
   SmallVector<std::string> ends[2];
-  for (auto [i, row] : {std::pair(0, "0"), {1, "ROWS - 1"}}) {
+  for (auto [i, row] : {std::pair(0, "0"), {1, "TILE - 1"}}) {
     selectRow(row);
     ends[i] = loops;
   }

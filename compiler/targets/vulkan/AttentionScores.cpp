@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Scores of a tile's rows by one block of keys. An invocation has four neighbouring keys in each group of the block's
-// and all rows; what it reads of a key serves all of them. A hidden key's score is -infinity.
+// Scores of a tile's rows by one block of keys. An invocation multiplies all of its rows with some keys, four
+// neighbours at a time, so that what it reads of a key serves all of them. A hidden key's score is -infinity.
 
 #include "compiler/targets/vulkan/AttentionShader.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -40,13 +40,14 @@ void AttentionShader::emitScores() {
     emitter.line("may = " + may + ";");
     emitter.line("all = " + all + ";");
     emitter.close();
-    emitter.line("if (!may && !(" + inPasses([&](const AttentionPass &pass) { return seesHiddenKeys(pass); }) +
-                 "))");
+    emitter.line("if (!may && !(" + inPasses([&](const AttentionPass &pass) { return seesHiddenKeys(pass); }) + "))");
     emitter.line("  continue;");
   }
   emitter.line("seen |= 1 << (chunk / WIDTH);");
+  emitter.open("for (int start = chunk; start < " + llvm::Twine(kGroupEnd) + "; start += STEP)");
   emitDots();
   addScoreRegions();
+  emitter.close();
   emitter.close();
 }
 
@@ -59,18 +60,18 @@ void AttentionShader::emitDots() {
   emitter.line("precise vec4 s[ROWS][GROUPS];");
   openRows();
   openUnrolled("g", "GROUPS");
-  emitter.line("s[i][g] = vec4(0.0);");
+  emitter.line("s[r][g] = vec4(0.0);");
   emitter.close();
   emitter.close();
   emitter.line("int keys[4 * GROUPS], key_bases[4 * GROUPS], query_bases[ROWS];");
   openUnrolled("j", "4 * GROUPS");
-  emitter.line("keys[j] = begin + min(chunk + ((j / 4) * LANES + lane) * 4 + j % 4, span - 1);");
+  emitter.line("keys[j] = begin + min(start + ((j / 4) * LANES + lane) * 4 + j % 4, span - 1);");
   loops[Loops::Key] = "keys[j]";
   emitter.line("key_bases[j] = " + base(plan.getInput(1), Loops::HeadSize) + ";");
   emitter.close();
   openRows();
   selectRow("i");
-  emitter.line("query_bases[i] = " + base(plan.getInput(0), Loops::HeadSize) + ";");
+  emitter.line("query_bases[r] = " + base(plan.getInput(0), Loops::HeadSize) + ";");
   emitter.close();
   if (op.getQkInt8())
     emitKeyScales();
@@ -84,14 +85,14 @@ void AttentionShader::emitDots() {
   openRows();
   if (!isVector(plan.getInput(0), Loops::HeadSize))
     selectRow("i");
-  std::string query = loadFourOfInput(0, Loops::HeadSize, "query_bases[i]", "d");
+  std::string query = loadFourOfInput(0, Loops::HeadSize, "query_bases[r]", "d");
   emitter.line("precise vec4 q = " + (op.getQkInt8() ? "codes_of(" + query + ", query_inverses[i])" : query) + ";");
   openUnrolled("g", "GROUPS");
   for (const char *c : {"x", "y", "z", "w"}) {
     std::string keys = "vec4(";
     for (int t = 0; t < 4; ++t)
       keys += (t ? ", k[4 * g + " : "k[4 * g + ") + std::to_string(t) + "]." + c;
-    emitter.line("s[i][g] = fma(vec4(q." + llvm::Twine(c) + "), " + keys + "), s[i][g]);");
+    emitter.line("s[r][g] = fma(vec4(q." + llvm::Twine(c) + "), " + keys + "), s[r][g]);");
   }
   emitter.close();
   emitter.close();
@@ -111,9 +112,9 @@ void AttentionShader::scaleDots() {
       keys += (t ? ", key_scales[4 * g + " : "key_scales[4 * g + ") + std::to_string(t) + "]";
     // Attention's own scale is in the queries'.
     std::string factors = emitter.let("vec4", "vec4(query_scales[i]) * " + keys + ")", "factors");
-    emitter.line("s[i][g] = s[i][g] * " + factors + ";");
+    emitter.line("s[r][g] = s[r][g] * " + factors + ";");
   } else {
-    emitter.line("s[i][g] = s[i][g] * vec4(" + scale + ");");
+    emitter.line("s[r][g] = s[r][g] * vec4(" + scale + ");");
   }
   emitter.close();
   emitter.close();
@@ -140,7 +141,9 @@ static void declareCodes(ShaderEmitter &emitter) {
   emitter.declare("void scale_of(uint greatest, out float scale, out float inverse) {\n"
                   "  float magnitude = uintBitsToFloat(greatest);\n"
                   "  precise float step = greatest < 0x7f800000u ? divide(magnitude, 127.0) : 1.0;\n"
-                  "  step = step < " + ShaderEmitter::literal(std::numeric_limits<float>::min()) + " ? 1.0 : step;\n"
+                  "  step = step < " +
+                  ShaderEmitter::literal(std::numeric_limits<float>::min()) +
+                  " ? 1.0 : step;\n"
                   "  inverse = divide(1.0, step);\n"
                   "  scale = greatest < 0x7f800000u ? step : uintBitsToFloat(0x7fc00000u);\n}");
 }
@@ -180,7 +183,7 @@ void AttentionShader::emitKeyScales() {
 
 void AttentionShader::addScoreRegions() {
   // Where all keys exist and all rows see them there is nothing to mask.
-  std::string plain = hasMask ? "all && chunk + WIDTH <= span" : "chunk + WIDTH <= span";
+  std::string plain = hasMask ? "all && start + STEP <= span" : "start + STEP <= span";
   emitter.open("if (" + plain + ")");
   finishScores(/*masked=*/false);
   emitter.close();
@@ -209,13 +212,13 @@ void AttentionShader::finishScores(bool masked) {
   };
   open("g", "GROUPS");
   open("t", "4");
-  emitter.line("int place = chunk + (g * LANES + lane) * 4 + t;");
+  emitter.line("int place = start + (g * LANES + lane) * 4 + t;");
   loops[Loops::Key] = emitter.let("int", masked ? "begin + min(place, span - 1)" : "begin + place", "key");
   loadCaptures(regions, /*ofKey=*/true);
-  open("i", "ROWS");
+  openRows(/*isUnrolled=*/!isLong);
   selectRow("i");
   loadCaptures(regions, /*ofKey=*/false);
-  finishScore(isLong ? "scores[i * STRIDE + place / 4][t]" : "s[i][g][t]", masked);
+  finishScore(isLong ? "scores[i * STRIDE + place / 4][t]" : "s[r][g][t]", masked);
   for (int loop = 0; loop < 3; ++loop)
     emitter.close();
   loops[Loops::Key] = "";
@@ -242,7 +245,7 @@ void AttentionShader::finishScore(const std::string &score, bool masked) {
 void AttentionShader::storeScores() {
   openRows();
   openUnrolled("g", "GROUPS");
-  emitter.line("scores[i * STRIDE + chunk / 4 + g * LANES + lane] = s[i][g];");
+  emitter.line("scores[i * STRIDE + start / 4 + g * LANES + lane] = s[r][g];");
   emitter.close();
   emitter.close();
 }

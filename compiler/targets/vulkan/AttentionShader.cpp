@@ -12,25 +12,25 @@ using namespace mlir;
 namespace heddle::vulkan {
 
 int64_t getAttentionBlock(kernel::AttentionOp op) {
-  // Part of the artifact's numerics: states merge at its multiples, so parts are blocks, as are those whose weights have
-  // codes. What all targets agree on.
+  // Part of the artifact's numerics: states merge at its multiples, so parts are blocks, as are those whose weights
+  // have codes. What all targets agree on.
   constexpr int64_t kBlock = 256;
   return static_cast<int64_t>(op.getPvInt8Block().value_or(op.getPartSize().value_or(kBlock)));
 }
 
-/// Vectors of four scores from one row to the next; one more than there are, lest all rows share their banks.
-static int64_t getScoreStride(int64_t block, int64_t width) { return llvm::alignTo(block, width) / 4 + 1; }
+/// Vectors of four scores from one row to the next: one more than there are, lest all rows share their banks.
+static int64_t getScoreStride(int64_t block) { return llvm::alignTo(block, kAttentionGroup) / 4 + 1; }
 
-int64_t getAttentionSharedBytes(kernel::AttentionOp op, int64_t rows, int64_t width) {
+int64_t getAttentionSharedBytes(kernel::AttentionOp op, int64_t rows) {
   // Maximum, sum and two factors of each row, its query's scale and the scale's inverse; the word that all write to.
   int64_t numbers = op.getQkInt8() ? 6 : 4;
-  return rows * getScoreStride(getAttentionBlock(op), width) * 16 + rows * numbers * 4 + 4;
+  return rows * getScoreStride(getAttentionBlock(op)) * 16 + rows * numbers * 4 + 4;
 }
 
-AttentionShader::AttentionShader(ShaderEmitter &emitter)
-    : emitter(emitter), plan(emitter.plan), op(cast<kernel::AttentionOp>(plan.root)), block(getAttentionBlock(op)),
-      hasMask(!sparsity::isAlwaysTrue(op.getMask())), loops(Loops::NumLoops), captures(op.getCaptures().size()),
-      uniformCaptures(op.getCaptures().size()) {
+AttentionShader::AttentionShader(ShaderEmitter &emitter, bool sharesRows)
+    : emitter(emitter), sharesRows(sharesRows), plan(emitter.plan), op(cast<kernel::AttentionOp>(plan.root)),
+      block(getAttentionBlock(op)), hasMask(!sparsity::isAlwaysTrue(op.getMask())), loops(Loops::NumLoops),
+      captures(op.getCaptures().size()), uniformCaptures(op.getCaptures().size()) {
   if (!op.getProbability().empty())
     probability = ProbabilityRegion::analyze(op);
 }
@@ -39,32 +39,45 @@ AttentionShader::AttentionShader(ShaderEmitter &emitter)
 // Rows
 //===----------------------------------------------------------------------===//
 
-void AttentionShader::declareShared() {
+void AttentionShader::declareState() {
   emitter.require("GL_EXT_control_flow_attributes");
-  emitter.specialize("ROWS", 16);   // of the tile
-  emitter.specialize("LANES", 8);   // invocations
-  emitter.specialize("GROUPS", 2);  // of four keys each, of an invocation
-  emitter.specialize("COLUMNS", 2); // of four value columns each, of an invocation
-  emitter.declare("const int BLOCK = " + llvm::Twine(block) + ";");
-  emitter.declare("const int WIDTH = LANES * 4 * GROUPS;");
-  emitter.declare("const int STRIDE = (BLOCK + WIDTH - 1) / WIDTH * WIDTH / 4 + 1;");
-  emitter.declare("shared vec4 scores[ROWS * STRIDE];");
-  emitter.declare("shared float maxima[ROWS], sums[ROWS], kept_factors[ROWS], added_factors[ROWS];");
-  if (op.getQkInt8())
-    emitter.declare("shared float query_scales[ROWS], query_inverses[ROWS];");
-  emitter.declare("shared int marks;");
+  emitter.specialize("ROWS", 4);       // of an invocation
+  emitter.specialize("LANES", 1);      // invocations that share keys and columns
+  emitter.specialize("GROUPS", 2);     // of four keys each, of an invocation at a time
+  emitter.specialize("COLUMNS", 4);    // of four value columns each, of an invocation at a time
+  emitter.specialize("ROW_GROUPS", 1); // invocations that share rows
+  emitter.declare("const int BLOCK = " + llvm::Twine(block) + ", TILE = ROWS * ROW_GROUPS;");
+  // Keys of an invocation's step, of which a group has a whole number.
+  emitter.declare("const int STEP = LANES * 4 * GROUPS, WIDTH = " + llvm::Twine(kAttentionGroup) + ";");
+  emitter.declare("const int STRIDE = " + llvm::Twine(getScoreStride(block)) + ";");
+  std::string scales = op.getQkInt8() ? ", query_scales[TILE], query_inverses[TILE]" : "";
+  for (const std::string &state :
+       {std::string("vec4 scores[TILE * STRIDE]"),
+        "float maxima[TILE], sums[TILE], kept_factors[TILE], added_factors[TILE]" + scales, std::string("int marks")}) {
+    if (sharesRows)
+      emitter.declare("shared " + state + ";");
+    else if (state != "int marks")
+      emitter.line(state + ";");
+  }
 }
 
 void AttentionShader::emitIndices() {
-  emitter.line("int lane = " + ShaderEmitter::invocation(kX) + ";");
-  emitter.line("int first = " + ShaderEmitter::workgroup(kX) + " * ROWS;");
+  std::string x = ShaderEmitter::invocation(kX), y = ShaderEmitter::invocation(kY);
+  if (sharesRows) {
+    emitter.line("int lane = " + x + ", row_base = " + y + " * ROWS, number = " + y + " * LANES + lane;");
+    emitter.line("int first = " + ShaderEmitter::workgroup(kX) + " * TILE;");
+  } else {
+    emitter.line("const int lane = 0, row_base = 0;");
+    emitter.line("int first = (" + ShaderEmitter::workgroup(kX) + " * int(gl_WorkGroupSize.x) + " + x + ") * TILE;");
+  }
   emitter.line("int total = " + emitter.evaluate(plan.extents[kX], {}) + ";");
-  emitter.line("int count = min(ROWS, total - first);");
+  emitter.line("int count = clamp(total - first, 0, TILE);");
+  emitter.line("int all_rows = count == 32 ? -1 : (1 << count) - 1;");
   loops[Loops::QueryHead] = "0";
   if (op.getGivesParts()) {
-    std::string y = emitter.let("int", ShaderEmitter::workgroup(kY), "y"), heads = emitter.bound(Loops::KeyHead);
-    part = emitter.let("int", y + " / " + heads, "part");
-    loops[Loops::KeyHead] = emitter.let("int", y + " - " + part + " * " + heads, "head");
+    std::string flat = emitter.let("int", ShaderEmitter::workgroup(kY), "y"), heads = emitter.bound(Loops::KeyHead);
+    part = emitter.let("int", flat + " / " + heads, "part");
+    loops[Loops::KeyHead] = emitter.let("int", flat + " - " + part + " * " + heads, "head");
   } else {
     emitter.splitAxis(kY, emitter.let("int", ShaderEmitter::workgroup(kY), "y"), loops);
   }
@@ -90,7 +103,44 @@ void AttentionShader::openUnrolled(const std::string &variable, const std::strin
   emitter.open("[[unroll]] for (int " + variable + " = 0; " + variable + " < " + count + "; ++" + variable + ")");
 }
 
-void AttentionShader::openRowPerInvocation() { emitter.open("for (int i = lane; i < ROWS; i += LANES)"); }
+void AttentionShader::openRows(bool isUnrolled) {
+  if (isUnrolled)
+    openUnrolled("r", "ROWS");
+  else
+    emitter.open("for (int r = 0; r < ROWS; ++r)");
+  emitter.line("int i = row_base + r;");
+}
+
+void AttentionShader::openRowPerInvocation() {
+  if (sharesRows)
+    emitter.open("for (int i = number; i < TILE; i += LANES * ROW_GROUPS)");
+  else
+    openUnrolled("i", "TILE");
+}
+
+void AttentionShader::openTile() {
+  if (sharesRows)
+    emitter.open("for (int i = 0; i < TILE; ++i)");
+  else
+    openUnrolled("i", "TILE");
+}
+
+void AttentionShader::resetMarks() {
+  if (!sharesRows)
+    return;
+  emitter.line("if (number == 0)");
+  emitter.line("  marks = 0;");
+  barrier();
+}
+
+void AttentionShader::joinMarks(const std::string &marks) {
+  if (!sharesRows)
+    return;
+  emitter.line("if (" + marks + " != 0)");
+  emitter.line("  atomicOr(marks, " + marks + ");");
+  barrier();
+  emitter.line(marks + " = marks;");
+}
 
 //===----------------------------------------------------------------------===//
 // Operands

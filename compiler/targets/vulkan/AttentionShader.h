@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One workgroup of an attention: a tile of query rows that share keys, which it takes through the keys in blocks of
-// constant length. Of a block first the scores of all rows are computed, into shared memory; then their weights replace
-// them; then weights and values multiply, and the block's sums join what stands in the result. In every step each
-// invocation has its own keys, rows or columns, so that nothing lives in registers from one step to the next.
+// An attention's tile of query rows, taken through the keys in blocks of constant length. Of a block first the scores
+// of all rows are computed and stored; then their weights replace them; then weights and values multiply, and the
+// block's sums join what stands in the result. A tile is an invocation's, which has its scores for itself: no barriers.
+// Or it is a workgroup's, whose invocations share out keys, rows and columns in turn, by way of shared memory.
 //
-// What a row gives depends on its own keys alone: see compiler/targets/cpu/EmitAttention.cpp, whose sums and rules these
-// are. Sums of weights have eight parts by the key's place in the block, whatever the workgroup's size.
+// What a row gives depends on its own keys alone: see compiler/targets/cpu/EmitAttention.cpp, whose sums and rules
+// these are. Sums of weights have eight parts by the key's place in the block, whatever the workgroup's size.
 
 #ifndef HEDDLE_COMPILER_TARGETS_VULKAN_ATTENTIONSHADER_H
 #define HEDDLE_COMPILER_TARGETS_VULKAN_ATTENTIONSHADER_H
@@ -18,11 +18,16 @@ namespace heddle::vulkan {
 
 /// Keys of a block of |op|.
 int64_t getAttentionBlock(kernel::AttentionOp op);
-/// Keys of a group: four to each invocation, of |lanes|, in each of |groups|. What no row of the tile sees of a block is
-/// skipped by groups.
-constexpr int64_t getAttentionWidth(int64_t lanes, int64_t groups) { return lanes * 4 * groups; }
-/// Shared memory of a workgroup with |rows| rows, which its shader declares.
-int64_t getAttentionSharedBytes(kernel::AttentionOp op, int64_t rows, int64_t width);
+/// Forms: tiles of invocations, tiles of workgroups.
+inline constexpr llvm::StringLiteral kPrivateAttention = "private", kSharedAttention = "shared";
+/// Keys of a group: what no row sees of a block is skipped by groups. A whole number of steps, which are the keys that
+/// an invocation's neighbours and itself have at a time.
+inline constexpr int64_t kAttentionGroup = 64;
+/// Shared memory of a workgroup with |rows| rows in the form that shares them.
+int64_t getAttentionSharedBytes(kernel::AttentionOp op, int64_t rows);
+
+/// Keys of the block behind those of the group that `chunk` begins which have scores: whole parts of sums.
+inline constexpr llvm::StringLiteral kGroupEnd = "min(chunk + WIDTH, (span + 31) / 32 * 32)";
 
 /// What the passes over the keys do, one after the other.
 struct AttentionPass {
@@ -41,7 +46,9 @@ struct AttentionPass {
 
 class AttentionShader {
 public:
-  AttentionShader(ShaderEmitter &emitter);
+  /// |sharesRows|: the invocations of a workgroup have all rows of its tile in common, and share out keys and columns;
+  /// else each has rows of its own.
+  AttentionShader(ShaderEmitter &emitter, bool sharesRows);
 
   mlir::LogicalResult emit();
 
@@ -49,7 +56,7 @@ private:
   using Loops = kernel::AttentionOp;
 
   //===--- Rows and operands (AttentionShader.cpp) -------------------------===//
-  void declareShared();
+  void declareState();
   void emitIndices();
   /// Makes the row |i| of the tile, or for one behind the last row that one, the current row of |loops|.
   void selectRow(const std::string &i);
@@ -69,11 +76,20 @@ private:
   static std::string hasBit(const std::string &bits, const std::string &row) {
     return "((" + bits + " >> " + row + ") & 1) != 0";
   }
-  void barrier() { emitter.line("barrier();"); }
+  /// Nothing where invocations have nothing in common.
+  void barrier() {
+    if (sharesRows)
+      emitter.line("barrier();");
+  }
   void openUnrolled(const std::string &variable, const std::string &count);
-  void openRows(const std::string &variable = "i") { openUnrolled(variable, "ROWS"); }
-  /// for (int i = number of the invocation; i < TILE; i += number of invocations) {
+  /// A loop over the rows that the invocation multiplies, numbers r of its own and i of the tile.
+  void openRows(bool isUnrolled = true);
+  /// A loop over the rows i of the tile whose state the invocation updates, and one over all.
   void openRowPerInvocation();
+  void openTile();
+  /// Empties the set of rows that all invocations add to, and makes of |marks|, an invocation's own, all of theirs.
+  void resetMarks();
+  void joinMarks(const std::string &marks);
 
   //===--- Passes (EmitAttention.cpp) ---------------------------------------===//
   void planPasses();
@@ -132,6 +148,7 @@ private:
   void joinState(const std::string &start);
 
   ShaderEmitter &emitter;
+  const bool sharesRows;
   const ShaderPlan &plan;
   kernel::AttentionOp op;
   const int64_t block;

@@ -27,8 +27,8 @@ void AttentionShader::declareWeights() {
     sum = std::string(type) + "(" + sum + ")";
     for (double coefficient : ArrayRef(kCoefficients).drop_front())
       sum = "fma(" + sum + ", f, " + type + "(" + ShaderEmitter::literal(static_cast<float>(coefficient)) + "))";
-    std::string bits = std::string(ints) == "int" ? "intBitsToFloat((int(n) + 127) << 23)"
-                                                  : "intBitsToFloat((ivec4(n) + 127) << 23)";
+    std::string bits =
+        std::string(ints) == "int" ? "intBitsToFloat((int(n) + 127) << 23)" : "intBitsToFloat((ivec4(n) + 127) << 23)";
     emitter.declare(llvm::Twine(type) + " weight(" + type + " difference) {\n  precise " + type +
                     " x = difference * LOG2E, n = roundEven(x), f = x - n;\n  precise " + type + " power = " + sum +
                     " * " + bits + ";\n  return " + select + ";\n}");
@@ -75,7 +75,7 @@ void AttentionShader::emitRowMaximum() {
   // A NaN need not survive: the weights of its row are NaN anyway.
   emitter.line("vec4 greatest = vec4(" + llvm::Twine(kLowest) + ");");
   forSeenGroups(emitter, [&] {
-    emitter.open("for (int k = chunk / 4; k < (chunk + WIDTH) / 4; ++k)");
+    emitter.open("for (int k = chunk / 4; k < " + llvm::Twine(kGroupEnd) + " / 4; ++k)");
     emitter.line("vec4 x = scores[start + k];");
     emitter.line("greatest = mix(x, greatest, greaterThan(greatest, x));");
     emitter.close();
@@ -104,7 +104,7 @@ void AttentionShader::emitRowWeights() {
   emitter.line("parts[p] = vec4(0.0);");
   emitter.close();
   forSeenGroups(emitter, [&] {
-    emitter.open("for (int k = chunk / 4; k < (chunk + WIDTH) / 4; k += 8)");
+    emitter.open("for (int k = chunk / 4; k < " + llvm::Twine(kGroupEnd) + " / 4; k += 8)");
     openUnrolled("p", "8");
     emitter.line("precise vec4 difference = scores[start + k + p] - vec4(maximum);");
     if (op.getPvInt8Block()) {
@@ -186,7 +186,7 @@ void AttentionShader::emitProducts() {
   emitter.line("precise vec4 sum[ROWS][COLUMNS];");
   openRows();
   openUnrolled("g", "COLUMNS");
-  emitter.line("sum[i][g] = vec4(0.0);");
+  emitter.line("sum[r][g] = vec4(0.0);");
   emitter.close();
   emitter.close();
   if (op.getPvInt8Block()) {
@@ -237,8 +237,8 @@ void AttentionShader::emitColumns(bool isExact) {
     openUnrolled("g", "COLUMNS");
     for (int t = 0; t < 4; ++t) {
       std::string lane = "w[" + std::to_string(t) + "]";
-      emitter.line((isExact ? "if (" + lane + " != 0.0) " : "") + "sum[i][g] = fma(vec4(" + lane + "), v[" +
-                   std::to_string(t) + "][g], sum[i][g]);");
+      emitter.line((isExact ? "if (" + lane + " != 0.0) " : "") + "sum[r][g] = fma(vec4(" + lane + "), v[" +
+                   std::to_string(t) + "][g], sum[r][g]);");
     }
     emitter.close();
     emitter.close();
@@ -255,8 +255,7 @@ void AttentionShader::joinColumns() {
   openUnrolled("g", "COLUMNS");
   emitter.line("int column = columns + (g * LANES + lane) * 4;");
   emitter.open("if (column < " + endOf(Loops::ValueSize) + ")");
-  emitter.line(std::string("precise vec4 added = sum[i][g]") +
-               (op.getPvInt8Block() ? " * value_scales[g];" : ";"));
+  emitter.line(std::string("precise vec4 added = sum[r][g]") + (op.getPvInt8Block() ? " * value_scales[g];" : ";"));
   joinState(start);
   emitter.close();
   emitter.close();

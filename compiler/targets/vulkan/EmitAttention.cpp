@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// kernel.attention: the grid, and the passes of a workgroup over the keys. Nearly always there is one; rows that it can't
-// finish (no key kept, or a key that weighs nothing has a value that isn't finite) are taken through the keys again.
-// Which rows these are all invocations know, as sets of bits.
+// kernel.attention: the grid, and the passes of a workgroup over the keys. Nearly always there is one; rows that it
+// can't finish (no key kept, or a key that weighs nothing has a value that isn't finite) are taken through the keys
+// again. Which rows these are all invocations know, as sets of bits.
 
 #include "compiler/targets/common/ProbabilityRegion.h"
 #include "compiler/targets/vulkan/AttentionShader.h"
@@ -117,7 +117,7 @@ bool AttentionShader::seesHiddenKeys(const Pass &pass) const {
 
 LogicalResult AttentionShader::emit() {
   planPasses();
-  declareShared();
+  declareState();
   emitIndices();
   loadUniformCaptures();
   if (op.getQkInt8())
@@ -136,10 +136,12 @@ LogicalResult AttentionShader::emit() {
 
 void AttentionShader::emitPass() {
   std::string taking = "0";
-  static constexpr std::pair<Pass::Rows, const char *> kSets[] = {
-      {Pass::All, "(1 << count) - 1"},           {Pass::Literal, "literal"},
-      {Pass::Exact, "exact"},                    {Pass::LiteralExact, "literal_exact"},
-      {Pass::NotLiteral, "((1 << count) - 1) & ~literal"}, {Pass::EverLiteral, "literal"}};
+  static constexpr std::pair<Pass::Rows, const char *> kSets[] = {{Pass::All, "all_rows"},
+                                                                  {Pass::Literal, "literal"},
+                                                                  {Pass::Exact, "exact"},
+                                                                  {Pass::LiteralExact, "literal_exact"},
+                                                                  {Pass::NotLiteral, "all_rows & ~literal"},
+                                                                  {Pass::EverLiteral, "literal"}};
   for (auto [rows, set] : kSets) {
     auto isOf = [rows = rows](const Pass &pass) { return pass.rows == rows; };
     if (anyPass(isOf))
@@ -160,16 +162,12 @@ void AttentionShader::emitPass() {
   emitter.close();
   emitter.close();
   emitter.close();
-  emitter.line("if (lane == 0)");
-  emitter.line("  marks = 0;");
-  barrier();
+  resetMarks();
   emitBlocks();
   auto multiplies = [](const Pass &pass) { return pass.work == Pass::Whole || pass.work == Pass::Weights; };
   if (!op.getGivesParts()) {
-    emitter.line("if (nan_rows != 0)");
-    emitter.line("  atomicOr(marks, nan_rows);");
-    barrier();
-    emitter.line("nans = (nans & ~taking) | marks;");
+    joinMarks("nan_rows");
+    emitter.line("nans = (nans & ~taking) | nan_rows;");
     judgeRows();
   }
   emitter.line("wrote = wrote || (!is_first && (" + inPasses(multiplies) + "));");
@@ -238,7 +236,8 @@ void AttentionShader::mergeParts(const std::string &parts) {
   updateFactors();
   emitter.close();
   barrier();
-  emitter.open("for (int i = 0; i < count; ++i)");
+  openRows(/*isUnrolled=*/false);
+  emitter.open("if (i < count)");
   selectRow("i");
   std::string start = emitter.let("int", base(plan.getResult(0), Loops::ValueSize), "start");
   std::string from = emitter.let("int", base(plan.getInput(input), Loops::ValueSize), "start");
@@ -248,6 +247,7 @@ void AttentionShader::mergeParts(const std::string &parts) {
   emitter.line("precise vec4 added = " + added + ";");
   loops[Loops::Key] = "";
   joinState(start);
+  emitter.close();
   emitter.close();
   emitter.close();
   emitter.line("is_first = false;");
@@ -270,10 +270,11 @@ void AttentionShader::judgeRows() {
   emitter.open("if (" + inPasses(sums) + ")");
   emitter.line("int empty = 0;");
   emitter.line("numbers = 0;");
-  emitter.open("for (int i = 0; i < count; ++i)");
+  openTile();
   emitter.line("empty |= int(sums[i] == 0.0) << i;");
   emitter.line("numbers |= int(!isnan(sums[i])) << i;");
   emitter.close();
+  emitter.line("empty &= all_rows;");
   emitter.open("if (" + isIn(Pass::All, sums) + ")");
   judgeEmptyRows();
   emitter.close();
@@ -318,10 +319,8 @@ void AttentionShader::judgeEmptyRows() {
 
 void AttentionShader::findKeptRows() {
   barrier();
-  emitter.line("if (lane == 0)");
-  emitter.line("  marks = 0;");
-  barrier();
-  emitter.open("for (int i = 0; i < count; ++i)");
+  resetMarks();
+  emitter.open("for (int i = 0; i < TILE; ++i)");
   emitter.line("if (!(" + hasBit("empty", "i") + "))");
   emitter.line("  continue;");
   selectRow("i");
@@ -335,10 +334,7 @@ void AttentionShader::findKeptRows() {
   emitter.close();
   loops[Loops::Key] = "";
   captures.assign(captures.size(), "");
-  emitter.line("if (kept != 0)");
-  emitter.line("  atomicOr(marks, kept);");
-  barrier();
-  emitter.line("kept = marks;");
+  joinMarks("kept");
 }
 
 //===----------------------------------------------------------------------===//
@@ -358,7 +354,8 @@ static std::optional<std::string> printEmptyOutput(kernel::AttentionOp op,
 }
 
 void AttentionShader::finishRows() {
-  emitter.open("for (int i = 0; i < count; ++i)");
+  openRows(/*isUnrolled=*/!sharesRows);
+  emitter.open("if (i < count)");
   selectRow("i");
   emitter.line("precise float sum = sums[i];");
   std::string start = emitter.let("int", base(plan.getResult(0), Loops::ValueSize), "start");
@@ -372,6 +369,7 @@ void AttentionShader::finishRows() {
   if (std::optional<std::string> filling = printEmptyOutput(op, probability))
     emitter.line("x = " + hasBit("no_keys", "i") + " ? vec4(" + *filling + ") : x;");
   storeFour(start, "column", "x");
+  emitter.close();
   emitter.close();
   emitter.close();
   if (!op.getHasLse())
@@ -392,8 +390,9 @@ void AttentionShader::finishRows() {
   emitter.open("if (i < count)");
   selectRow("i");
   emitter.line("precise float lse = maxima[i] + log_of_sum(sums[i]);");
-  emitter.storeResult(1, loops, hasBit("no_keys", "i") + " ? " +
-                                    ShaderEmitter::literal(-std::numeric_limits<float>::infinity()) + " : lse");
+  emitter.storeResult(1, loops,
+                      hasBit("no_keys", "i") + " ? " + ShaderEmitter::literal(-std::numeric_limits<float>::infinity()) +
+                          " : lse");
   emitter.close();
   emitter.close();
 }
@@ -401,11 +400,13 @@ void AttentionShader::finishRows() {
 void AttentionShader::finishPart() {
   loops[Loops::Key] = part;
   emitter.open("if (!wrote)");
-  emitter.open("for (int i = 0; i < count; ++i)");
+  openRows(/*isUnrolled=*/false);
+  emitter.open("if (i < count)");
   selectRow("i");
   std::string start = emitter.let("int", base(plan.getResult(0), Loops::ValueSize), "start");
   emitter.open("for (int column = lane * 4; column < " + endOf(Loops::ValueSize) + "; column += LANES * 4)");
   storeFour(start, "column", "vec4(0.0)");
+  emitter.close();
   emitter.close();
   emitter.close();
   emitter.close();
@@ -420,6 +421,8 @@ void AttentionShader::finishPart() {
   emitter.close();
 }
 
-LogicalResult emitAttention(ShaderEmitter &emitter, StringRef) { return AttentionShader(emitter).emit(); }
+LogicalResult emitAttention(ShaderEmitter &emitter, StringRef form) {
+  return AttentionShader(emitter, /*sharesRows=*/form == kSharedAttention).emit();
+}
 
 } // namespace heddle::vulkan

@@ -50,7 +50,7 @@ static std::vector<Variant> chooseAttention(kernel::AttentionOp op) {
     tile.constants = {rows, lanes, groups, columns, rowGroups};
     tile.tile = {rows * rowGroups, 1, 1};
     tile.most = {most, 0, 0};
-    tile.sharedBytes = getAttentionSharedBytes(op, rows * rowGroups, lanes * 4 * groups);
+    tile.sharedBytes = getAttentionSharedBytes(op, rows * rowGroups);
     if (tile.sharedBytes <= limit)
       variants.push_back(tile);
   };
