@@ -66,6 +66,7 @@ private:
       bytes_[x[0]] = bytes_[x[1]] * x[2];
       break;
     case op_type_array:
+      known_ &= values_.count(x[2]) != 0;
       bytes_[x[0]] = bytes_[x[1]] * values_[x[2]];
       break;
     case op_type_struct:
@@ -93,11 +94,13 @@ private:
     }
     if (op == op_spec_constant_composite)
       composites_[x[1]] = {x + 2, x + count};
+    // Comparisons and the like are in no array's length.
     if (op == op_spec_constant_op)
-      values_[x[1]] = operate(x[2], x + 3);
+      if (std::optional<uint64_t> value = operate(x[2], x + 3))
+        values_[x[1]] = *value;
   }
 
-  uint64_t operate(uint32_t op, const uint32_t *x) {
+  std::optional<uint64_t> operate(uint32_t op, const uint32_t *x) {
     switch (op) {
     case op_composite_extract:
       return values_[composites_[x[0]][x[1]]];
@@ -111,10 +114,9 @@ private:
       return values_[x[0]] * values_[x[1]];
     case op_divide_unsigned:
     case op_divide_signed:
-      return values_[x[1]] ? values_[x[0]] / values_[x[1]] : 0;
+      return values_[x[1]] ? values_[x[0]] / values_[x[1]] : uint64_t(0);
     default:
-      known_ = false;
-      return 0;
+      return std::nullopt;
     }
   }
 
