@@ -68,6 +68,7 @@ compute_device::compute_device() {
   VkPhysicalDeviceProperties properties;
   vkGetPhysicalDeviceProperties(physical_, &properties);
   name_ = properties.deviceName;
+  shared_bytes_ = properties.limits.maxComputeSharedMemorySize;
   create_device();
   create_layouts();
 }

@@ -55,6 +55,8 @@ public:
   ~compute_device();
 
   const std::string &name() const { return name_; }
+  /// Shared memory that a workgroup may have.
+  uint32_t shared_bytes() const { return shared_bytes_; }
   std::unique_ptr<shared_buffer> allocate(size_t bytes) const;
   /// Lives as long as the device.
   compute_pipeline create_pipeline(const std::vector<uint32_t> &words, const std::vector<uint32_t> &constants);
@@ -69,6 +71,7 @@ private:
               const std::array<uint32_t, 3> &groups);
 
   std::string name_;
+  uint32_t shared_bytes_ = 0;
   VkInstance instance_ = VK_NULL_HANDLE;
   VkPhysicalDevice physical_ = VK_NULL_HANDLE;
   VkDevice device_ = VK_NULL_HANDLE;

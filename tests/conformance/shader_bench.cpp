@@ -128,10 +128,11 @@ struct workload {
   }
 };
 
-/// The first variant that every device has and that takes |extents|.
-const vulkan::Variant &choose(const vulkan::ShaderPlan &plan, const std::array<int64_t, 3> &extents) {
+/// The first variant that needs no feature, fits the device's |shared_bytes| and takes |extents|.
+const vulkan::Variant &choose(const vulkan::ShaderPlan &plan, const std::array<int64_t, 3> &extents,
+                              int64_t shared_bytes) {
   for (const vulkan::Variant &variant : plan.variants) {
-    bool fits = variant.features.empty();
+    bool fits = variant.features.empty() && variant.sharedBytes <= shared_bytes;
     for (unsigned axis = 0; axis < 3; ++axis)
       fits &= variant.most[axis] == 0 || extents[axis] <= variant.most[axis];
     if (fits)
@@ -207,7 +208,7 @@ private:
     std::array<int64_t, 3> extents;
     for (unsigned axis = 0; axis < 3; ++axis)
       extents[axis] = evaluate(plan.extents[axis], which_.sizes);
-    const vulkan::Variant &variant = choose(plan, extents);
+    const vulkan::Variant &variant = choose(plan, extents, device_.shared_bytes());
     FailureOr<std::vector<vulkan::ShaderText>> texts = vulkan::printShaders(func);
     if (failed(texts))
       fail(which_.name + ": no shader");
@@ -273,8 +274,9 @@ int main(int argc, char **argv) {
   compute_device device;
   std::printf("# %s\n%-40s %10s %10s %8s %6s\n", device.name().c_str(), "case", "us", "by hand", "Gop/s", "ratio");
   bool is_fast = true;
-  for (const shader_case &which : contract_shader_cases())
-    if (which.name.find(part) != std::string::npos)
-      is_fast &= comparison(device, which).run(is_processor_time) >= least;
+  for (const std::vector<shader_case> &cases : {contract_shader_cases(), attention_shader_cases()})
+    for (const shader_case &which : cases)
+      if (which.name.find(part) != std::string::npos)
+        is_fast &= comparison(device, which).run(is_processor_time) >= least;
   return is_fast ? 0 : 1;
 }

@@ -31,6 +31,7 @@ struct shader_case {
   double tolerance = 2e-6;
 };
 
+std::vector<shader_case> attention_shader_cases();
 std::vector<shader_case> contract_shader_cases();
 
 } // namespace heddle::conformance
