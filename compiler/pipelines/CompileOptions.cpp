@@ -87,27 +87,28 @@ static std::string whyFloat(const QuantizationOptions &options) {
   return options.compares || options.isAttentionMeasured ? "" : "what it would lose isn't measured";
 }
 
+/// Whether all |targets| have instructions for products of codes: everything with AVX2 does, if but for pairs of 16
+/// bits.
+static bool haveInstructions(ArrayRef<CompiledTarget> targets) {
+  return llvm::all_of(targets, [](const CompiledTarget &compiled) {
+    return llvm::is_contained(compiled.target->getFeatures(), "avx2");
+  });
+}
+
 std::string heddle::whyFloatAttention(const QuantizationOptions &options, ArrayRef<CompiledTarget> targets) {
   if (options.floatAttention)
     return *options.floatAttention;
   std::string reason = whyFloat(options);
-  // Elsewhere codes multiply as floats, in 1.0 to 1.1 times the time that floats take.
-  auto multipliesBytes = [](const CompiledTarget &compiled) {
-    return llvm::is_contained(compiled.target->getFeatures(), "avx512vnni");
-  };
-  bool isSlow = options.attention == "auto" && options.scheme == "w8a8" && !llvm::all_of(targets, multipliesBytes);
-  return isSlow ? "a target has no VNNI, without which codes gain nothing" : reason;
+  if (reason.empty() && options.attention == "auto" && !haveInstructions(targets))
+    return "a target multiplies codes no faster than floats";
+  return reason;
 }
 
 std::string heddle::whyFloatValues(const QuantizationOptions &options, ArrayRef<CompiledTarget> targets) {
   if (options.floatValues)
     return *options.floatValues;
   std::string reason = whyFloat(options);
-  // Everything with AVX2 has an instruction for it.
-  auto multipliesPairs = [](const CompiledTarget &compiled) {
-    return llvm::is_contained(compiled.target->getFeatures(), "avx2");
-  };
-  if (reason.empty() && !llvm::all_of(targets, multipliesPairs))
+  if (reason.empty() && !haveInstructions(targets))
     return "a target multiplies values as floats";
   if (reason.empty() && !options.findsRanges && options.valueRanges.empty())
     return "what its values reach takes calibration data";

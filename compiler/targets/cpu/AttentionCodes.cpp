@@ -2,7 +2,7 @@
 //
 // Rows of queries and keys as codes of 8 bits (qk_int8): a scale from the row's greatest magnitude, found among bit
 // patterns, where what isn't finite is the greatest. Roundings are those that attn.sdpa defines in f32, so that codes
-// are the same on every target; they lie in scratch as bytes or, for CPUs that multiply these no faster, as floats.
+// are the same on every target; they lie in scratch as bytes or as 16 bits, as the CPU multiplies them.
 
 #include "compiler/targets/cpu/AttentionItem.h"
 #include "compiler/targets/cpu/FloatMath.h"
@@ -18,7 +18,7 @@ namespace heddle::cpu {
 
 using Loops = kernel::AttentionOp;
 
-/// Bytes that each lane multiplies at once.
+/// Codes in a word of bytes.
 static constexpr int64_t kBytes = 4;
 
 namespace {
@@ -43,9 +43,20 @@ static RowScale buildRowScale(const FloatMath &m, Value largest) {
 
 Value AttentionItem::getSteps() {
   Value depth = emitter.bound(Loops::HeadSize);
-  if (!shape.multipliesBytes)
+  if (shape.perWord == 1)
     return depth;
-  return emitter.floorDiv(emitter.add(depth, emitter.index(kBytes - 1)), kBytes);
+  return emitter.floorDiv(emitter.add(depth, emitter.index(shape.perWord - 1)), shape.perWord);
+}
+
+Value AttentionItem::multiplyWords(Value sum, Value left, Value right) {
+  if (shape.perWord == kBytes)
+    return multiplyBytes(sum, left, right);
+  auto pairs = VectorType::get({shape.vectorBits / 16}, b.getI16Type());
+  Value operands[] = {b.create<vector::BitCastOp>(loc, pairs, left), b.create<vector::BitCastOp>(loc, pairs, right)};
+  StringRef name = shape.vectorBits == 512 ? "llvm.x86.avx512.pmaddw.d.512" : "llvm.x86.avx2.pmadd.wd";
+  Value products =
+      b.create<LLVM::CallIntrinsicOp>(loc, sum.getType(), b.getStringAttr(name), ValueRange(operands)).getResult(0);
+  return b.create<arith::AddIOp>(loc, sum, products);
 }
 
 Value AttentionItem::multiplyBytes(Value sum, Value left, Value right) {
@@ -102,18 +113,17 @@ void AttentionItem::quantizeQuery(Value slot, Value target) {
   emitter.forVectors(
       Loops::HeadSize, emitter.index(0), emitter.bound(Loops::HeadSize), [&](Value d, const Lanes &lanes) {
         Value steps = m.mul(load(d, lanes), inverse);
-        if (!shape.multipliesBytes) {
-          b.create<vector::StoreOp>(loc, m.roundEven(steps), emitter.scratch, emitter.add(target, d));
-          return;
+        auto type = VectorType::get({kLanes}, b.getIntegerType(32 / shape.perWord));
+        Value codes = b.create<arith::TruncIOp>(loc, type, m.round(steps).bits);
+        if (shape.perWord == kBytes) {
+          // One factor has to be unsigned: code + 128.
+          Value top = b.create<arith::ConstantOp>(
+              loc, DenseElementsAttr::get(type, b.getI8IntegerAttr(std::numeric_limits<int8_t>::min())));
+          codes = b.create<arith::XOrIOp>(loc, codes, top);
         }
-        auto bytes = VectorType::get({kLanes}, b.getI8Type());
-        Value codes = b.create<arith::TruncIOp>(loc, bytes, m.round(steps).bits);
-        // One factor has to be unsigned: code + 128.
-        Value top = b.create<arith::ConstantOp>(
-            loc, DenseElementsAttr::get(bytes, b.getI8IntegerAttr(std::numeric_limits<int8_t>::min())));
-        codes = b.create<arith::XOrIOp>(loc, codes, top);
-        Value words = b.create<vector::BitCastOp>(loc, VectorType::get({kLanes / kBytes}, b.getF32Type()), codes);
-        b.create<vector::StoreOp>(loc, words, emitter.scratch, emitter.add(target, emitter.floorDiv(d, kBytes)));
+        auto wordsType = VectorType::get({kLanes / shape.perWord}, b.getF32Type());
+        b.create<vector::StoreOp>(loc, b.create<vector::BitCastOp>(loc, wordsType, codes), emitter.scratch,
+                                  emitter.add(target, emitter.floorDiv(d, shape.perWord)));
       });
 }
 
@@ -138,32 +148,30 @@ void AttentionItem::quantizeKeys(Value key, Value panel) {
   RowScale scales = buildRowScale(m, largest);
   store(scales.scale, place(shape.keyScales, key));
   auto stepsAt = [&](Value d) { return m.mul(load(d), scales.inverse); };
-  if (!shape.multipliesBytes) {
-    emitter.forLoop(nought, depth, 1, [&](Value d) { store(m.roundEven(stepsAt(d)), addressOf(panel, d)); });
-    return;
-  }
-  // Of each key four neighbours in a word, and 128 times their sum.
+  // Of each key neighbours in a word; of bytes also 128 times their sum.
+  int64_t perWord = shape.perWord, bits = 32 / perWord, size = *plan.nest.bounds[Loops::HeadSize].getConstant();
   Value target = panelAddress(key), offset = m.integer(int32_t(0x80808080));
   auto packWord = [&](Value group, int64_t count, Value sum) {
     Value word = zero;
     for (int64_t i = 0; i < count; ++i) {
-      Value d = emitter.add(emitter.mul(group, emitter.index(kBytes)), emitter.index(i));
-      Value code = m.andBits(m.round(stepsAt(d)).bits, m.integer(0xFF));
-      word = b.create<arith::OrIOp>(loc, word, m.shiftLeft(code, 8 * i));
+      Value d = emitter.add(emitter.mul(group, emitter.index(perWord)), emitter.index(i));
+      Value code = m.andBits(m.round(stepsAt(d)).bits, m.integer((int64_t(1) << bits) - 1));
+      word = b.create<arith::OrIOp>(loc, word, m.shiftLeft(code, bits * i));
     }
     store(m.fromBits(word), addressOf(target, group));
-    return multiplyBytes(sum, offset, word);
+    return perWord == kBytes ? multiplyBytes(sum, offset, word) : sum;
   };
-  int64_t size = *plan.nest.bounds[Loops::HeadSize].getConstant(), whole = size / kBytes;
+  int64_t whole = size / perWord;
   Value sum = emitter
                   .forLoop(nought, emitter.index(whole), 1, ValueRange{zero},
                            [&](Value group, ValueRange sums) {
-                             return SmallVector<Value>{packWord(group, kBytes, sums.front())};
+                             return SmallVector<Value>{packWord(group, perWord, sums.front())};
                            })
                   .front();
-  if (size % kBytes != 0)
-    sum = packWord(emitter.index(whole), size % kBytes, sum);
-  store(m.fromBits(m.subBits(zero, sum)), place(shape.keyOffsets, key));
+  if (size % perWord != 0)
+    sum = packWord(emitter.index(whole), size % perWord, sum);
+  if (perWord == kBytes)
+    store(m.fromBits(m.subBits(zero, sum)), place(shape.keyOffsets, key));
 }
 
 } // namespace heddle::cpu

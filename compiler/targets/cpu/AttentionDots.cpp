@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Products of a tile's queries with keys: floats, or codes of 8 bits and their scales. Codes multiply exactly, as bytes
-// where the CPU adds four products of them at once, else as f32, which is as fast as floats are and holds every sum.
+// where the CPU adds four products of them at once, else as 16 bits.
 
 #include "compiler/targets/cpu/AttentionTile.h"
 #include "compiler/targets/cpu/FloatMath.h"
@@ -16,38 +16,54 @@ namespace heddle::cpu {
 using Loops = kernel::AttentionOp;
 
 SmallVector<Value> AttentionTile::emitDots(Value start) {
-  int64_t vectors = shape.columnVectors;
-  bool isBytes = shape.multipliesBytes;
-  VectorType type = isBytes ? VectorType::get({kLanes}, b.getI32Type()) : item.vectorType;
+  bool isCodes = shape.quantizes;
+  // Parts of 16 keys that one instruction takes.
+  int64_t vectors = shape.columnVectors, lanes = isCodes ? shape.vectorBits / 32 : kLanes, parts = kLanes / lanes;
+  auto floats = VectorType::get({lanes}, b.getF32Type());
+  VectorType type = isCodes ? VectorType::get({lanes}, b.getI32Type()) : floats;
   SmallVector<Value> queries, panels, sums;
   for (const AttentionRow &row : tileRows)
     queries.push_back(item.queryAddress(row));
   for (int64_t j = 0; j < vectors; ++j)
     panels.push_back(item.panelAddress(emitter.add(start, emitter.index(j * kLanes))));
   for (int64_t r = 0; r < count; ++r)
-    for (int64_t j = 0; j < vectors; ++j)
-      sums.push_back(isBytes ? item.loadOffsets(emitter.add(start, emitter.index(j * kLanes))) : emitter.zero(type));
+    for (int64_t j = 0; j < vectors * parts; ++j)
+      sums.push_back(hasOffsets() ? item.loadOffsets(emitter.add(start, emitter.index(j * kLanes)))
+                                  : emitter.zero(type));
   Value memory = item.queryMemory(), step = item.queryStep();
   FloatMath m(b, loc, item.vectorType);
   sums = emitter.forLoop(emitter.index(0), item.getSteps(), 1, sums, [&](Value d, ValueRange current) {
     Value offset = emitter.mul(d, emitter.index(kLanes)), queryOffset = emitter.mul(d, step);
     SmallVector<Value> keys, next;
     for (Value panel : panels)
-      keys.push_back(b.create<vector::LoadOp>(loc, item.vectorType, emitter.scratch, emitter.add(panel, offset)));
+      for (int64_t part = 0; part < parts; ++part) {
+        Value place = emitter.add(emitter.add(panel, offset), emitter.index(part * lanes));
+        Value key = b.create<vector::LoadOp>(loc, floats, emitter.scratch, place);
+        keys.push_back(isCodes ? b.create<vector::BitCastOp>(loc, type, key).getResult() : key);
+      }
     for (int64_t r = 0; r < count; ++r) {
       Value element = b.create<memref::LoadOp>(loc, memory, emitter.add(queries[r], queryOffset));
-      if (isBytes)
+      if (isCodes)
         element = b.create<arith::BitcastOp>(loc, b.getI32Type(), element);
       Value spread = b.create<vector::BroadcastOp>(loc, type, element);
-      for (int64_t j = 0; j < vectors; ++j) {
-        Value sum = current[r * vectors + j];
-        next.push_back(isBytes ? item.multiplyBytes(sum, spread, b.create<vector::BitCastOp>(loc, type, keys[j]))
-                               : m.fma(spread, keys[j], sum));
+      for (auto [j, key] : llvm::enumerate(keys)) {
+        Value sum = current[r * keys.size() + j];
+        next.push_back(isCodes ? item.multiplyWords(sum, spread, key) : m.fma(spread, key, sum));
       }
     }
     return next;
   });
-  return shape.quantizes ? scaleDots(start, sums) : sums;
+  return shape.quantizes ? scaleDots(start, joinParts(sums, parts)) : sums;
+}
+
+SmallVector<Value> AttentionTile::joinParts(ArrayRef<Value> sums, int64_t parts) {
+  if (parts == 1)
+    return SmallVector<Value>(sums);
+  SmallVector<Value> joined;
+  SmallVector<int64_t> order = llvm::to_vector(llvm::seq<int64_t>(0, kLanes));
+  for (size_t i = 0; i < sums.size(); i += 2)
+    joined.push_back(b.create<vector::ShuffleOp>(loc, sums[i], sums[i + 1], order));
+  return joined;
 }
 
 SmallVector<Value> AttentionTile::scaleDots(Value start, ArrayRef<Value> sums) {
@@ -62,8 +78,7 @@ SmallVector<Value> AttentionTile::scaleDots(Value start, ArrayRef<Value> sums) {
     Value queryScale = emitter.broadcast(item.loadFloat(shape.queryScales, tileRows[r].slot), kLanes);
     for (int64_t j = 0; j < vectors; ++j) {
       Value sum = sums[r * vectors + j];
-      if (shape.multipliesBytes)
-        sum = b.create<arith::SIToFPOp>(loc, item.vectorType, sum);
+      sum = b.create<arith::SIToFPOp>(loc, item.vectorType, sum);
       dots.push_back(m.mul(sum, m.mul(queryScale, keyScales[j])));
     }
   }

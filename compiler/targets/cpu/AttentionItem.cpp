@@ -240,7 +240,7 @@ void AttentionItem::packGroup(const KeyBlock &block, Value start, Value count, V
   Value end = emitter.add(block.begin, block.length);
   auto packKeys = [&] {
     emitter.forLoop(start, emitter.add(start, count), kLanes, [&](Value key) {
-      Value panel = shape.multipliesBytes ? emitter.size(shape.staged) : panelAddress(key);
+      Value panel = shape.quantizes ? emitter.size(shape.staged) : panelAddress(key);
       packer.pack(panel, emitter.add(block.begin, key), end, /*columnsAreWhole=*/false);
       if (shape.quantizes)
         quantizeKeys(key, panel);

@@ -73,15 +73,17 @@ public:
   void copyQueries();
 
   //===--- Codes ------------------------------------------------------------===//
-  /// Steps of the loop over the head size: elements, or bytes four at a time.
+  /// Steps of the loop over the head size: elements, or words of codes.
   mlir::Value getSteps();
   /// Copies the queries as codes and stores their scales, times attention's own scale.
   void quantizeQueries();
-  /// Sums of the block's keys |key| to |key| + 15 before their first product.
+  /// Of bytes, sums of the block's keys |key| to |key| + 15 before their first product.
   mlir::Value loadOffsets(mlir::Value key);
   /// Adds to each lane of |sum| its four products of unsigned |left| and signed |right| bytes.
   mlir::Value multiplyBytes(mlir::Value sum, mlir::Value left, mlir::Value right);
-  /// The same where neighbouring products never exceed 16 bits, by the plan's instructions for values.
+  /// Adds to |sum| the products of words of codes, in vectors of the plan's width.
+  mlir::Value multiplyWords(mlir::Value sum, mlir::Value left, mlir::Value right);
+  /// The same as multiplyBytes where neighbouring products never exceed 16 bits, by the plan's instructions for values.
   mlir::Value multiplyWeights(mlir::Value sum, mlir::Value left, mlir::Value right);
   /// Stores the scales of the item's columns of values, and their inverses.
   void loadValueScales();

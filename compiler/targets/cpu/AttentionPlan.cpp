@@ -13,7 +13,7 @@ namespace heddle::cpu {
 
 using Loops = kernel::AttentionOp;
 
-/// Keys whose codes share a word.
+/// Codes that share a word.
 static constexpr int64_t kBytes = 4;
 
 static LogicalResult checkTypes(kernel::AttentionOp op) {
@@ -63,10 +63,10 @@ AffineExpr KernelPlan::layOutAttention(AffineExpr depth) {
     *place = reserve(attention.codesValues ? attention.valueWidth : none);
   if (!attention.quantizes)
     return end;
-  attention.staged = reserve(attention.multipliesBytes ? depth * kLanes : none);
+  attention.staged = reserve(depth * kLanes);
   attention.queryScales = reserve(rows);
   attention.keyScales = reserve(keys);
-  attention.keyOffsets = reserve(attention.multipliesBytes ? keys : none);
+  attention.keyOffsets = reserve(attention.perWord == kBytes ? keys : none);
   return end;
 }
 
@@ -100,7 +100,6 @@ LogicalResult KernelPlan::planValues(kernel::AttentionOp op) {
     return func.emitOpError() << "expects block_kv to be the attention's pv_int8_block " << *block << ", got "
                               << attention.blockKv;
   attention.hasValueDots = config.getString(config::kValueMultiplier) == config::kByteDots;
-  attention.vectorBits = config.getInteger(config::kVectorBits);
   return success();
 }
 
@@ -122,7 +121,9 @@ LogicalResult KernelPlan::planAttention() {
   attention.heads = std::max<int64_t>(heads.value_or(1), 1);
   attention.blockQ = std::max<int64_t>(config.getInteger(config::kBlockQ) / attention.heads, 1);
   attention.quantizes = op.getQkInt8();
-  attention.multipliesBytes = attention.quantizes && config.getString(config::kMultiplier) == config::kByteDots;
+  bool hasDots = config.getString(config::kMultiplier) == config::kByteDots;
+  attention.perWord = !attention.quantizes ? 1 : hasDots ? kBytes : 2;
+  attention.vectorBits = config.getInteger(config::kVectorBits);
   attention.copyQuery = attention.quantizes || nest.accesses[0].isIrregularIn(Loops::HeadSize);
 
   for (unsigned loop : {Loops::Batch, Loops::KeyHead})
@@ -152,7 +153,7 @@ LogicalResult KernelPlan::planAttention() {
   attention.valueWidth = width.ceilDiv(kLanes) * kLanes;
   constexpr int64_t kFloatBytes = 4;
   AffineExpr paddedDepth = depth.ceilDiv(kLanes) * kLanes;
-  attention.rowDepth = attention.multipliesBytes ? depth.ceilDiv(kLanes) * (kLanes / kFloatBytes) : paddedDepth;
+  attention.rowDepth = depth.ceilDiv(kLanes) * (kLanes / attention.perWord);
   items.scratchBytes = layOutAttention(paddedDepth) * kFloatBytes;
   return success();
 }

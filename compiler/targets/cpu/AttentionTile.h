@@ -44,6 +44,10 @@ private:
   void emitGroup(const KeyBlock &block, mlir::Value start, mlir::Value full);
   void fillGroup(mlir::Value start);
   llvm::SmallVector<mlir::Value> emitDots(mlir::Value start);
+  /// Codes of queries are bytes with an offset, which sums start from.
+  bool hasOffsets() const { return shape.perWord == 4; }
+  /// |sums| of 16 lanes each, which had |parts| vectors (1 or 2).
+  llvm::SmallVector<mlir::Value> joinParts(llvm::ArrayRef<mlir::Value> sums, int64_t parts);
   /// Sums of products of codes, for keys from |start| on, times both scales and attention's own.
   llvm::SmallVector<mlir::Value> scaleDots(mlir::Value start, llvm::ArrayRef<mlir::Value> sums);
   llvm::SmallVector<mlir::Value> emitDotsOfKeys(const KeyBlock &block, mlir::Value start);

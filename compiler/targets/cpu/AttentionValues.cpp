@@ -173,12 +173,9 @@ void AttentionTile::emitCodedColumns(Value low, Value high, Value column, int64_
     }
     return next;
   });
-  SmallVector<Value> joined;
-  SmallVector<int64_t> order = llvm::to_vector(llvm::seq<int64_t>(0, kLanes));
-  for (int64_t i = 0; i < count * each; i += parts) {
-    Value sum = parts == 1 ? sums[i] : b.create<vector::ShuffleOp>(loc, sums[i], sums[i + 1], order).getResult();
-    joined.push_back(b.create<arith::SIToFPOp>(loc, item.vectorType, sum));
-  }
+  SmallVector<Value> joined = joinParts(sums, parts);
+  for (Value &sum : joined)
+    sum = b.create<arith::SIToFPOp>(loc, item.vectorType, sum);
   joinColumns(column, vectors, joined);
 }
 

@@ -239,17 +239,19 @@ kernel::LoweringConfigAttr selectConfig(kernel::FuncOp func, const CpuTarget &ta
       entries.push_back(b.getNamedAttr(key, value));
   } else {
     auto attention = dyn_cast<kernel::AttentionOp>(root);
-    // Codes multiply as bytes where four products are one instruction. As f32 they are no slower than floats; words
-    // (vpmaddwd) would be 1.5 times as fast, in half of an attention's work and less what widening costs.
-    if (attention && attention.getQkInt8() && target.hasFeature("avx512vnni"))
-      entries.push_back(b.getNamedAttr(config::kMultiplier, b.getStringAttr(config::kByteDots)));
-    // Neighbours never exceed 16 bits: weights' codes are below 128.
-    if (attention && attention.getPvInt8Block()) {
-      StringRef multiplier = target.hasFeature("avx512vnni") ? config::kByteDots : config::kSafePairs;
-      entries.push_back(b.getNamedAttr(config::kValueMultiplier, b.getStringAttr(multiplier)));
+    // Codes multiply as bytes where four products are one instruction. Pairs of queries and keys may exceed 16 bits, so
+    // elsewhere they are words; those of weights, whose codes are below 128, and values never do.
+    bool hasDots = target.hasFeature("avx512vnni");
+    auto name = [&](StringRef key, StringRef multiplier) {
+      entries.push_back(b.getNamedAttr(key, b.getStringAttr(multiplier)));
+    };
+    if (attention && attention.getQkInt8())
+      name(config::kMultiplier, hasDots ? config::kByteDots : config::kWords);
+    if (attention && attention.getPvInt8Block())
+      name(config::kValueMultiplier, hasDots ? config::kByteDots : config::kSafePairs);
+    if (attention && (attention.getQkInt8() || attention.getPvInt8Block()))
       entries.push_back(
           b.getNamedAttr(config::kVectorBits, b.getI64IntegerAttr(target.hasFeature("avx512bw") ? 512 : 256)));
-    }
     for (auto [key, value] : attention ? selectAttention(attention, target) : selectStreaming(root))
       entries.push_back(b.getNamedAttr(key, b.getI64IntegerAttr(value)));
   }

@@ -97,17 +97,20 @@ struct AttentionPlan {
   /// Items of a single tile of rows take the keys as they lie and transpose them in registers: nothing would read
   /// packed ones twice. Only kernels for few rows have code for it.
   bool readsKeys = false;
-  /// Queries and keys multiply as codes of 8 bits by a scale for each of their rows: as bytes, four along the head size
-  /// at once, or as floats.
-  bool quantizes = false, multipliesBytes = false;
+  /// Queries and keys multiply as codes of 8 bits by a scale for each of their rows.
+  bool quantizes = false;
+  /// Neighbours along the head size that multiply at once, and share a word of 32 bits: four codes as bytes, two as 16
+  /// bits, or a float.
+  int64_t perWord = 1;
   /// Weights and values multiply as codes of 8 bits, four keys at once: by one instruction, or as pairs, which never
-  /// exceed 16 bits, in vectors of |vectorBits|.
+  /// exceed 16 bits.
   bool codesValues = false, hasValueDots = false;
+  /// Width of the vectors that the instructions of codes take.
   int64_t vectorBits = 0;
   /// Floats of scratch from one packed key, or copied query, to the next.
   mlir::AffineExpr rowDepth;
   /// For codes, places in scratch: 16 keys before they are quantised; a scale for each row of the item and each key of
-  /// the block; -128 times the sum of each key's codes, since a query's bytes are its codes + 128.
+  /// the block; of bytes -128 times the sum of each key's codes, since a query's bytes are its codes + 128.
   mlir::AffineExpr staged, queryScales, keyScales, keyOffsets;
   /// For codes of values, places in scratch: the scale of each column and its inverse; the bits of the greatest
   /// magnitude among the block's values.

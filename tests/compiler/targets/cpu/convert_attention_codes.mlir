@@ -1,8 +1,8 @@
-// Attention whose scores are of bytes: four products at once where a CPU can, else codes as floats. Rows of 20 elements
-// are padded to 32.
+// Attention whose scores are of bytes: four products at once where a CPU can, else two of 16 bits. Rows of 20
+// elements are padded to 32.
 //
 // RUN: heddle-opt %s --cpu-select-lowering-config=target=cpu:cascadelake --cpu-convert-kernel-to-vector --canonicalize --cse | FileCheck %s --check-prefix=DOTS
-// RUN: heddle-opt %s --cpu-select-lowering-config=target=cpu:x86-64-v3 --cpu-convert-kernel-to-vector --canonicalize --cse | FileCheck %s --check-prefix=FLOATS
+// RUN: heddle-opt %s --cpu-select-lowering-config=target=cpu:x86-64-v3 --cpu-convert-kernel-to-vector --canonicalize --cse | FileCheck %s --check-prefix=WORDS
 
 // DOTS-LABEL: func.func @scores
 // Queries first: the greatest magnitude, then codes + 128, 16 bytes as four floats.
@@ -24,15 +24,18 @@
 // DOTS-NEXT: %[[SCALE:.*]] = arith.mulf
 // DOTS-NEXT: arith.mulf %[[SUM]], %[[SCALE]]
 
-// FLOATS-LABEL: func.func @scores
-// FLOATS-NOT: vpdpbusd
-// FLOATS: vector.reduction <maxui>
-// FLOATS: math.roundeven
-// FLOATS: %[[SUMS:.*]]:6 = scf.for %{{.*}} = %c0 to %c20 step %c1
-// FLOATS: math.fma
-// FLOATS: %[[SCALE:.*]] = arith.mulf
-// FLOATS-NEXT: arith.mulf %[[SUMS]]#0, %[[SCALE]]
-// FLOATS: return
+// WORDS-LABEL: func.func @scores
+// WORDS-NOT: vpdpbusd
+// WORDS: vector.reduction <maxui>
+// WORDS: %[[CODES:.*]] = arith.trunci %{{.*}} : vector<16xi32> to vector<16xi16>
+// WORDS: vector.bitcast %[[CODES]] : vector<16xi16> to vector<8xf32>
+// WORDS: %[[SUMS:.*]]:12 = scf.for %{{.*}} = %c0 to %c10 step %c1
+// WORDS: llvm.call_intrinsic "llvm.x86.avx2.pmadd.wd"
+// WORDS: %[[BOTH:.*]] = vector.shuffle %[[SUMS]]#0, %[[SUMS]]#1
+// WORDS: %[[SUM:.*]] = arith.sitofp %[[BOTH]] : vector<16xi32> to vector<16xf32>
+// WORDS-NEXT: %[[SCALE:.*]] = arith.mulf
+// WORDS-NEXT: arith.mulf %[[SUM]], %[[SCALE]]
+// WORDS: return
 kernel.func @scores(%q: tensor<40x20xf32>, %k: tensor<40x20xf32>, %v: tensor<40x16xf32>) -> tensor<40x16xf32> {
   %o = kernel.attention bounds(affine_map<() -> (1, 1, 1, 40, 40, 20, 16)>)
       ins(%q, %k, %v : tensor<40x20xf32>, tensor<40x20xf32>, tensor<40x16xf32>)
