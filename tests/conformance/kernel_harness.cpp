@@ -278,6 +278,7 @@ void check_kernel_on(const std::string &target, const std::string &text, const s
     expect_near(whole, expected, tolerance, where);
     if (expected.error)
       continue;
+    ASSERT_EQ(whole.outputs.size(), single.outputs.size()) << where << ", in parts";
     for (size_t i = 0; i < whole.outputs.size(); ++i)
       EXPECT_EQ(whole.outputs[i].bytes, single.outputs[i].bytes) << where << ": items depend on each other";
   }

@@ -48,6 +48,7 @@ LogicalResult planRowwise(ShaderPlan &plan) {
   if (!rest.empty())
     y.push_back(rest.pop_back_val());
   plan.setAxes(x, y, rest);
+  plan.skipEmptyResults();
   return success();
 }
 

@@ -18,6 +18,7 @@ LogicalResult planScan(ShaderPlan &plan) {
     canMerge[plan.nest.getNumLoops() - 2] = false;
   mergeLoops(plan.nest, canMerge, plan.findUsedIndices());
   plan.setNeighbourAxes(llvm::to_vector(llvm::seq<unsigned>(0, plan.nest.getNumLoops() - 1)));
+  plan.skipEmptyResults();
   return success();
 }
 

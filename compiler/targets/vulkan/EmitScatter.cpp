@@ -20,6 +20,7 @@ LogicalResult planScatter(ShaderPlan &plan) {
   mergeLoops(plan.nest, SmallVector<bool>(numLoops, false), SmallVector<bool>(numLoops, true));
   plan.ensureLoop();
   plan.setNeighbourAxes(llvm::to_vector(llvm::seq<unsigned>(0, op.getNumParallel())));
+  plan.skipEmptyResults();
   // A unit must hold whole what it touches: only loops outside of all scattered dimensions cut data and result.
   unsigned data = plan.bindings[0], result = plan.getResultBinding(0);
   int64_t outermost = INT64_MAX;

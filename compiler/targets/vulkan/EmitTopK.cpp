@@ -21,6 +21,7 @@ LogicalResult planTopK(ShaderPlan &plan) {
     canMerge[loop] = true;
   mergeLoops(plan.nest, canMerge, plan.findUsedIndices());
   plan.setNeighbourAxes(llvm::to_vector(llvm::seq<unsigned>(0, plan.nest.getNumLoops() - 2)));
+  plan.skipEmptyResults();
   return success();
 }
 

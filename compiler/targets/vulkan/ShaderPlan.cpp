@@ -218,4 +218,14 @@ void ShaderPlan::setNeighbourAxes(ArrayRef<unsigned> loops) {
   setAxes(x, y, z);
 }
 
+void ShaderPlan::skipEmptyResults() {
+  Polynomial elements;
+  for (unsigned result = 0; result < root->getNumResults(); ++result)
+    elements = elements + bindingElements[getResultBinding(result)];
+  // 0 of 0 elements, else 1: no buffer holds as many as this.
+  constexpr int64_t kMoreThanAny = int64_t(1) << 40;
+  if (!elements.getConstant())
+    extents[kX] = extents[kX] * toExpr(elements).ceilDiv(kMoreThanAny);
+}
+
 } // namespace heddle::vulkan

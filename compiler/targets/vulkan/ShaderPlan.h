@@ -61,6 +61,8 @@ struct ShaderPlan : KernelAccess {
   /// Makes |loops| the grid's axes, x being the one whose neighbours lie side by side in the first result (the last one
   /// where there is none): for roots whose invocations have an element each.
   void setNeighbourAxes(llvm::ArrayRef<unsigned> loops);
+  /// Makes the grid empty where all results are, for roots whose axes don't count all loops of their results.
+  void skipEmptyResults();
   /// Sets an axis by numbers of the root's own: |unit| units of |extent|; strides are set by setStride.
   void setExtent(Axis axis, mlir::AffineExpr extent) { extents[axis] = extent; }
   void setStride(unsigned operand, Axis axis, mlir::AffineExpr bytes) { strides[operand][axis] = bytes; }
