@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include <heddle/vulkan.h>
+
 #include "runtime/core/artifact_reader.h"
 #include "runtime/core/plan.h"
 
@@ -53,6 +55,7 @@ struct load_request {
   const char *selector; ///< which of the driver's devices: what the caller wrote behind "vulkan:"; "" for its choice
   heddle_weights_t weights;
   heddle_thread_pool_t *thread_pool;
+  const heddle_vulkan_device_t *vulkan_device; ///< the caller's own; null: none was given
 };
 
 /// A device as people are told of it.

@@ -96,7 +96,8 @@ heddle_status_t load_on_device(const device_driver &driver, const char *selector
     HEDDLE_RETURN_IF_ERROR(retain_default_thread_pool(&program->thread_pool));
   }
   heddle_status_t status = driver.load(
-      {&program->loaded, program->target, selector, options.weights, program->thread_pool}, &program->device);
+      {&program->loaded, program->target, selector, options.weights, program->thread_pool, options.vulkan_device},
+      &program->device);
   if (status && std::strcmp(heddle_status_error_code(status), "H0401") == 0)
     return with_help(status, list_devices());
   return status;
@@ -120,7 +121,11 @@ heddle_status_t load(const heddle_program_options_t &options, heddle_program_t *
   const program_tables &tables = program->loaded.tables;
   const device_driver *driver = nullptr;
   const char *selector = "";
-  HEDDLE_RETURN_IF_ERROR(find_driver(options.device, tables, &driver, &selector));
+  const bool is_unnamed = !options.device || !*options.device;
+  HEDDLE_RETURN_IF_ERROR(
+      find_driver(is_unnamed && options.vulkan_device ? "vulkan" : options.device, tables, &driver, &selector));
+  if (options.vulkan_device && (std::strcmp(driver->name, "vulkan") != 0 || *selector))
+    return fail(error::H0101, format("a Vulkan device was given to run on, and '%s' was named", options.device));
   heddle_status_t selected = select_target(tables, *driver, options.target, &program->target);
   if (options.inspect_only) {
     // Any target will do for a description, but only one that can run is in use.

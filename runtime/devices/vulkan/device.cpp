@@ -18,7 +18,7 @@ namespace {
 /// What is in use in this process; weak, so that the last user destroys it.
 struct registry {
   std::mutex mutex;
-  std::weak_ptr<instance> shared_instance;
+  std::weak_ptr<instance> instances[2]; ///< without validation, and with
   std::vector<std::weak_ptr<device>> devices;
 };
 
@@ -30,12 +30,13 @@ registry &the_registry() {
 
 /// The instance in use, or a new one. The registry's lock is held.
 heddle_status_t acquire_instance(registry &registry, const options &settings, std::shared_ptr<instance> *out) {
-  *out = registry.shared_instance.lock();
+  std::weak_ptr<instance> &shared = registry.instances[settings.is_validated ? 1 : 0];
+  *out = shared.lock();
   if (*out)
     return nullptr;
   auto made = std::make_shared<instance>();
   HEDDLE_RETURN_IF_ERROR(made->create(settings));
-  registry.shared_instance = made;
+  shared = made;
   *out = std::move(made);
   return nullptr;
 }
@@ -89,7 +90,7 @@ heddle_status_t list_devices(std::vector<gpu> *out) {
 }
 
 device::~device() {
-  if (handle_ && api_.vkDestroyDevice)
+  if (handle_ && instance_ && api_.vkDestroyDevice)
     api_.vkDestroyDevice(handle_, nullptr);
 }
 
@@ -99,12 +100,82 @@ heddle_status_t device::create(std::shared_ptr<instance> instance, const struct 
   settings_ = settings;
   is_unified_ = gpu.is_unified() && !settings.uses_staging;
   HEDDLE_RETURN_IF_ERROR(create_handle());
-  volkLoadDeviceTable(&api_, handle_);
-  if (on_device_created)
-    on_device_created(&api_);
+  load_functions();
   api_.vkGetDeviceQueue(handle_, gpu_.queue_family, 0, &queue_);
   return nullptr;
 }
+
+void device::load_functions() {
+  memory_properties_ = vkGetPhysicalDeviceMemoryProperties2;
+  volkLoadDeviceTable(&api_, handle_);
+  if (on_device_created)
+    on_device_created(&api_);
+}
+
+heddle_status_t device::adopt(const heddle_vulkan_device_t &theirs, std::shared_ptr<device> *out) {
+  if (!theirs.instance || !theirs.physical_device || !theirs.device || !theirs.queue)
+    return fail(error::H0101, "a Vulkan device needs its instance, physical device, device and queue");
+  if (!theirs.lock_queue != !theirs.unlock_queue)
+    return fail(error::H0101, "a queue is locked and unlocked, or neither");
+  const std::lock_guard<std::mutex> lock(the_registry().mutex);
+  auto made = std::make_shared<device>();
+  HEDDLE_RETURN_IF_ERROR(read_options(&made->settings_));
+  HEDDLE_RETURN_IF_ERROR(made->take(theirs));
+  *out = std::move(made);
+  return nullptr;
+}
+
+heddle_status_t device::take(const heddle_vulkan_device_t &theirs) {
+  if (!vkGetInstanceProcAddr && volkInitialize() != VK_SUCCESS)
+    return fail(error::H0401, "libvulkan.so.1 can't be opened, though a device of it was given");
+  // Pointers of the loader's, which serve every instance.
+  volkLoadInstanceOnly(static_cast<VkInstance>(theirs.instance));
+  HEDDLE_RETURN_IF_ERROR(describe_gpu(static_cast<VkPhysicalDevice>(theirs.physical_device), settings_, &gpu_));
+  if (*gpu_.unfit)
+    return fail(error::H0401, format("device '%s' can't be used: %s", gpu_.properties.deviceName, gpu_.unfit));
+  if (!use_queue_family(theirs.queue_family, &gpu_))
+    return fail(error::H0101, format("queue family %u of the given device doesn't compute", theirs.queue_family));
+  uint32_t enabled = 0;
+  for (size_t i = 0; i < theirs.feature_count; ++i) {
+    const uint32_t bit = feature_bit(theirs.features[i], std::strlen(theirs.features[i]));
+    if (!bit)
+      return fail(error::H0101, format("there is no feature '%s'", theirs.features[i]));
+    enabled |= bit;
+  }
+  // The rest are properties, which a device has without being asked.
+  constexpr uint32_t asked_for = feature_float16 | feature_int8 | feature_storage_8bit | feature_storage_16bit |
+                                 feature_dot | feature_dot_accelerated | feature_subgroup_size;
+  enabled |= enabled & feature_dot ? feature_dot_accelerated : 0u;
+  gpu_.features &= enabled | ~asked_for;
+  is_unified_ = gpu_.is_unified() && !settings_.uses_staging;
+  theirs_ = theirs;
+  handle_ = static_cast<VkDevice>(theirs.device);
+  queue_ = static_cast<VkQueue>(theirs.queue);
+  load_functions();
+  return nullptr;
+}
+
+namespace {
+
+/// Holds a queue that is the caller's, if it is.
+class queue_lock {
+public:
+  explicit queue_lock(const heddle_vulkan_device_t &theirs) : theirs_(theirs) {
+    if (theirs_.lock_queue)
+      theirs_.lock_queue(theirs_.user);
+  }
+  queue_lock(const queue_lock &) = delete;
+  queue_lock &operator=(const queue_lock &) = delete;
+  ~queue_lock() {
+    if (theirs_.unlock_queue)
+      theirs_.unlock_queue(theirs_.user);
+  }
+
+private:
+  const heddle_vulkan_device_t &theirs_;
+};
+
+} // namespace
 
 /// Enables just what shaders may ask for.
 heddle_status_t device::create_handle() {
@@ -170,12 +241,14 @@ heddle_status_t device::submit(VkCommandBuffer commands, VkFence fence) const {
   info.pCommandBuffers = &commands;
   HEDDLE_RETURN_IF_ERROR(check(api_.vkResetFences(handle_, 1, &fence), "reset a fence"));
   const std::lock_guard<std::mutex> lock(queue_mutex_);
+  const queue_lock their_lock(theirs_);
   return check(api_.vkQueueSubmit(queue_, 1, &info, fence), "submit work");
 }
 
 void device::drain() const {
   const std::lock_guard<std::mutex> lock(queue_mutex_);
-  api_.vkDeviceWaitIdle(handle_); // whatever it returns, nothing is on its way
+  const queue_lock their_lock(theirs_);
+  api_.vkQueueWaitIdle(queue_); // whatever it returns, nothing of ours is on its way
 }
 
 bool device::find_type(VkMemoryPropertyFlags flags, uint32_t type_bits, uint32_t *out) const {
@@ -214,7 +287,7 @@ heddle_status_t device::choose_memory(memory_use use, uint32_t type_bits, uint64
     auto budget = tagged<VkPhysicalDeviceMemoryBudgetPropertiesEXT>(
         VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_BUDGET_PROPERTIES_EXT);
     VkPhysicalDeviceMemoryProperties2 memory = {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_PROPERTIES_2, &budget, {}};
-    vkGetPhysicalDeviceMemoryProperties2(gpu_.handle, &memory);
+    memory_properties_(gpu_.handle, &memory);
     left = budget.heapBudget[heap] - std::min(budget.heapBudget[heap], budget.heapUsage[heap]);
   } else {
     // Others live in the heap too, and a full one makes drivers swap in silence or lose the device.

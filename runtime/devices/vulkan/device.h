@@ -8,6 +8,8 @@
 #include <memory>
 #include <mutex>
 
+#include <heddle/vulkan.h>
+
 #include "runtime/devices/vulkan/gpu.h"
 
 namespace heddle::runtime::vulkan {
@@ -29,6 +31,8 @@ public:
 
   /// The device that |selector| means, which other programs may be using already.
   static heddle_status_t acquire(const std::string &selector, std::shared_ptr<device> *out);
+  /// The caller's device, which outlives this.
+  static heddle_status_t adopt(const heddle_vulkan_device_t &theirs, std::shared_ptr<device> *out);
 
   const VolkDeviceTable &api() const { return api_; }
   VkDevice handle() const { return handle_; }
@@ -54,7 +58,7 @@ public:
   void count_memory(uint32_t type, int64_t bytes) const;
 
   /// Reports of the validation layer, where it is on.
-  heddle_status_t take_validation_error() const { return instance_->take_validation_error(); }
+  heddle_status_t take_validation_error() const { return instance_ ? instance_->take_validation_error() : nullptr; }
 
   /// How many times as long as assumed work takes here, measured.
   double slowness() const { return slowness_.load(std::memory_order_relaxed); }
@@ -64,14 +68,18 @@ public:
 private:
   heddle_status_t create(std::shared_ptr<instance> instance, const struct gpu &gpu, const options &settings);
   heddle_status_t create_handle();
+  heddle_status_t take(const heddle_vulkan_device_t &theirs);
+  void load_functions();
   bool find_type(VkMemoryPropertyFlags flags, uint32_t type_bits, uint32_t *out) const;
 
-  std::shared_ptr<instance> instance_;
+  std::shared_ptr<instance> instance_; ///< null where it is the caller's
   struct gpu gpu_ = {};
   options settings_;
   VkDevice handle_ = VK_NULL_HANDLE;
   VkQueue queue_ = VK_NULL_HANDLE;
   VolkDeviceTable api_ = {};
+  PFN_vkGetPhysicalDeviceMemoryProperties2 memory_properties_ = nullptr; ///< volk's own changes with each instance
+  heddle_vulkan_device_t theirs_ = {}; ///< of an adopted device: the functions to lock
   bool is_unified_ = false;
   mutable std::mutex queue_mutex_; ///< a VkQueue is for one thread at a time
   mutable std::atomic<bool> is_lost_{false};

@@ -119,17 +119,26 @@ void lower_limits(const options &settings, gpu *out) {
 bool find_queue(gpu *out) {
   uint32_t count = 0;
   vkGetPhysicalDeviceQueueFamilyProperties(out->handle, &count, nullptr);
+  for (uint32_t i = 0; i < count; ++i)
+    if (use_queue_family(i, out))
+      return true;
+  return false;
+}
+
+} // namespace
+
+bool use_queue_family(uint32_t family, gpu *out) {
+  uint32_t count = 0;
+  vkGetPhysicalDeviceQueueFamilyProperties(out->handle, &count, nullptr);
   std::vector<VkQueueFamilyProperties> families(count);
   vkGetPhysicalDeviceQueueFamilyProperties(out->handle, &count, families.data());
-  for (uint32_t i = 0; i < count; ++i)
-    if (families[i].queueFlags & VK_QUEUE_COMPUTE_BIT) {
-      out->queue_family = i;
-      // Fewer bits than 64 wrap within a run; such queues are rare, and times are only told.
-      out->limits.timestamp_nanoseconds =
-          families[i].timestampValidBits == 64 ? static_cast<double>(out->properties.limits.timestampPeriod) : 0;
-      return true;
-    }
-  return false;
+  if (family >= count || !(families[family].queueFlags & VK_QUEUE_COMPUTE_BIT))
+    return false;
+  out->queue_family = family;
+  // Fewer bits than 64 wrap within a run; such queues are rare, and times are only told.
+  out->limits.timestamp_nanoseconds =
+      families[family].timestampValidBits == 64 ? static_cast<double>(out->properties.limits.timestampPeriod) : 0;
+  return true;
 }
 
 heddle_status_t describe_gpu(VkPhysicalDevice handle, const options &settings, gpu *out) {
@@ -158,6 +167,8 @@ heddle_status_t describe_gpu(VkPhysicalDevice handle, const options &settings, g
   lower_limits(settings, out);
   return nullptr;
 }
+
+namespace {
 
 int rank_of(const gpu &gpu) {
   switch (gpu.properties.deviceType) {

@@ -50,6 +50,12 @@ struct gpu {
 /// All devices, hardware first, large memories first; one GPU under two drivers once. Not for concurrent use.
 heddle_status_t list_gpus(const instance &instance, const options &settings, std::vector<gpu> *out);
 
+/// All about one device.
+heddle_status_t describe_gpu(VkPhysicalDevice handle, const options &settings, gpu *out);
+
+/// Makes |family| the one whose queue is used, or returns false if it doesn't compute.
+bool use_queue_family(uint32_t family, gpu *out);
+
 /// The index in |gpus| of what |selector| means: "" for the best, a number, or a part of a name. Fails if there is
 /// none, or if that one can't be used.
 heddle_status_t choose_gpu(const std::vector<gpu> &gpus, const std::string &selector, size_t *out);

@@ -40,12 +40,13 @@ VkBool32 instance::on_message(VkDebugUtilsMessageSeverityFlagBitsEXT, VkDebugUti
 
 instance::~instance() {
   if (messenger_)
-    vkDestroyDebugUtilsMessengerEXT(handle_, messenger_, nullptr);
+    destroy_messenger_(handle_, messenger_, nullptr);
   if (handle_)
     vkDestroyInstance(handle_, nullptr);
 }
 
 heddle_status_t instance::add_messenger() {
+  destroy_messenger_ = vkDestroyDebugUtilsMessengerEXT;
   auto info = tagged<VkDebugUtilsMessengerCreateInfoEXT>(VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT);
   info.messageSeverity =
       VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT | VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT;

@@ -38,6 +38,8 @@ private:
 
   VkInstance handle_ = VK_NULL_HANDLE;
   VkDebugUtilsMessengerEXT messenger_ = VK_NULL_HANDLE;
+  /// Kept, because volk's own pointer is that of the instance made last, which may have no such function.
+  PFN_vkDestroyDebugUtilsMessengerEXT destroy_messenger_ = nullptr;
   std::mutex mutex_; ///< guards message_
   std::string message_;
 };

@@ -24,7 +24,8 @@ vulkan_program::~vulkan_program() {
 heddle_status_t vulkan_program::load(const load_request &request) {
   loaded_ = request.loaded;
   target_ = request.target;
-  HEDDLE_RETURN_IF_ERROR(device::acquire(request.selector, &device_));
+  HEDDLE_RETURN_IF_ERROR(request.vulkan_device ? device::adopt(*request.vulkan_device, &device_)
+                                               : device::acquire(request.selector, &device_));
   std::vector<std::byte> cached;
   if (device_->settings().uses_cache) {
     cache_key_ = cache_key(device_->gpu(), *loaded_);

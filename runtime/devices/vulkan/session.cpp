@@ -37,8 +37,11 @@ void recording_cache::erase(const entry *made) {
 }
 
 vulkan_session::~vulkan_session() {
-  recordings_.clear();
   const device &device = program_.device();
+  // A run that was left by an exception has waited for nothing.
+  if (on_their_way_ != 0)
+    device.drain();
+  recordings_.clear();
   for (VkFence fence : fences_)
     if (fence)
       device.api().vkDestroyFence(device.handle(), fence, nullptr);

@@ -69,6 +69,7 @@ private:
   const vulkan_program &program_;
   VkCommandPool pool_ = VK_NULL_HANDLE;
   VkFence fences_[2] = {}; ///< of the submissions on their way
+  size_t on_their_way_ = 0;
   buffer arena_;
   buffer upload_;
   buffer download_;

@@ -66,7 +66,9 @@ heddle_status_t vulkan_session::find_failure(const run_request &request, const s
 /// Waits for segment |segment|, and learns how long it took.
 heddle_status_t vulkan_session::finish(const recording_cache::entry &entry, size_t segment, double *out_seconds) {
   const device &device = program_.device();
-  HEDDLE_RETURN_IF_ERROR(wait_for(device, fences_[segment % 2]));
+  heddle_status_t waited = wait_for(device, fences_[segment % 2]);
+  --on_their_way_; // one way or the other
+  HEDDLE_RETURN_IF_ERROR(waited);
   HEDDLE_RETURN_IF_ERROR(entry.commands->measure(segment, out_seconds));
   device.learn(entry.commands->scheduled().segments[segment].seconds / entry.slowness, *out_seconds);
   return nullptr;
@@ -86,6 +88,7 @@ heddle_status_t vulkan_session::run_all(const run_request &request, const record
     while (!status && submitted < count && submitted - done < ahead && !is_cancelled(request)) {
       status = device.submit(entry.commands->commands(submitted), fences_[submitted % 2]);
       submitted += status ? 0 : 1;
+      on_their_way_ += status ? 0 : 1;
     }
     // Whatever happened, what is on its way uses the session's memory: it is waited for.
     if (done == submitted)
@@ -154,6 +157,7 @@ heddle_status_t vulkan_session::run_observed(const run_request &request, const r
       const clock::time_point begin = clock::now();
       double seconds = 0;
       HEDDLE_RETURN_IF_ERROR(program_.device().submit(entry.commands->commands(segment), fences_[segment % 2]));
+      ++on_their_way_;
       HEDDLE_RETURN_IF_ERROR(finish(entry, segment, &seconds));
       *out_seconds += seconds > 0 ? seconds : seconds_since(begin);
     }
@@ -176,6 +180,9 @@ heddle_status_t vulkan_session::run_observed(const run_request &request, const r
 heddle_status_t vulkan_session::run(const run_request &request) {
   const device &device = program_.device();
   HEDDLE_RETURN_IF_ERROR(device.check_alive());
+  if (on_their_way_ != 0)
+    device.drain(); // a run was left by an exception
+  on_their_way_ = 0;
   recording_cache::entry *entry = nullptr;
   const bool is_step_by_step = request.observer || device.settings().is_serialized;
   HEDDLE_RETURN_IF_ERROR(prepare(request, is_step_by_step, &entry));

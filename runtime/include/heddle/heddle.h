@@ -171,6 +171,9 @@ typedef struct heddle_program_options_t {
   int verify_checksums;              ///< 1: read the whole file and compare checksums before anything is used
   int inspect_only;                  ///< 1: load for heddle_program_info and _plan alone; needs no matching device
   heddle_thread_pool_t *thread_pool; ///< retained; default: one pool that all programs of the process share
+  /// heddle/vulkan.h: a device of the caller's to run on; default: the runtime makes its own. Goes with device
+  /// "vulkan", which is then the default.
+  const struct heddle_vulkan_device_t *vulkan_device;
 } heddle_program_options_t;
 
 /// Loads the artifact at |path|. The file is mapped and must not change while the program lives (replacing it by
