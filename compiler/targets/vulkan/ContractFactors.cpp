@@ -117,14 +117,15 @@ public:
   std::string readItem(const std::string &base, const std::string &column4, const std::string &item) override {
     if (isPacked())
       return emitter.view(plan.bindings[1], "vec4", packedItem(base, item));
+    if (itemDepth == 4)
+      return readTransposed(column4, item);
     const Access &rhs = plan.getInput(1);
     if (columnsAreVectors && !rhs.isIrregularIn(axes.k))
       return emitter.view(plan.bindings[1], "vec4",
                           base + " + " + item + " * (" + emitter.size(rhs.strides[axes.k]) + " / 4)");
     std::string columns;
     for (unsigned i = 0; i < 4; ++i) {
-      // Behind n is the last column again.
-      loops[axes.n] = "min(4 * " + column4 + " + " + std::to_string(i) + ", " + emitter.bound(axes.n) + " - 1)";
+      loops[axes.n] = existingColumn(column4, i);
       loops[axes.k] = item;
       columns += (i == 0 ? "" : ", ") + emitter.load(plan.bindings[1], emitter.address(rhs, loops));
     }
@@ -140,8 +141,27 @@ public:
   }
 
 protected:
+  /// Column |i| of group |column4|; behind n the last one again.
+  std::string existingColumn(const std::string &column4, unsigned i) {
+    return "min(4 * " + column4 + " + " + std::to_string(i) + ", " + emitter.bound(axes.n) + " - 1)";
+  }
+
+  /// Four k of each column, which are a vector of it, as four columns of each k.
+  std::string readTransposed(const std::string &column4, const std::string &item) {
+    std::string columns;
+    for (unsigned i = 0; i < 4; ++i) {
+      loops[axes.n] = existingColumn(column4, i);
+      loops[axes.k].clear();
+      std::string place = emitter.address(plan.getInput(1), loops) + " / 4 + " + item;
+      columns += (i == 0 ? "" : ", ") + emitter.view(plan.bindings[1], "vec4", place);
+    }
+    return "transpose(mat4(" + columns + "))";
+  }
+
   static StringRef getRowType(unsigned depth) { return depth == 1 ? "float" : depth == 2 ? "vec2" : "vec4"; }
-  static StringRef getItemType(unsigned itemDepth) { return itemDepth == 1 ? "vec4" : "mat2x4"; }
+  static StringRef getItemType(unsigned itemDepth) {
+    return itemDepth == 1 ? "vec4" : itemDepth == 2 ? "mat2x4" : "mat4";
+  }
 
   /// The codes of item |item| of four columns, as they lie in memory.
   std::string loadCodes(StringRef type, const std::string &base, const std::string &item) {
@@ -305,8 +325,10 @@ std::unique_ptr<ContractFactors> ContractFactors::create(ShaderEmitter &emitter,
   // Four k at once where they are a vector of each row, and where blocks end with steps.
   bool isByFours = isVector(emitter.plan, emitter.plan.getInput(0), axes.k) && op.getBlockSize().value_or(4) % 4 == 0;
   switch (op.getForm()) {
-  case Form::Plain:
-    return std::make_unique<FloatFactors>(emitter, loops, isByFours ? 4 : 1);
+  case Form::Plain: {
+    bool isTransposed = !op.getPackedRhs() && isVector(emitter.plan, emitter.plan.getInput(1), axes.k);
+    return std::make_unique<FloatFactors>(emitter, loops, isByFours || isTransposed ? 4 : 1, isTransposed ? 4 : 1);
+  }
   case Form::PairsOfBf16:
     return std::make_unique<PairFactors>(emitter, loops, isByFours ? 4 : 2);
   case Form::BytesOfWeights:

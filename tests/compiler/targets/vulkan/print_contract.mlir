@@ -115,3 +115,24 @@ kernel.func @halves(%x: tensor<?x64xf32> {kernel.dims = array<i64: 0>}, %w: tens
   } : tensor<?x16xf32>
   kernel.return %r : tensor<?x16xf32>
 }
+
+// Two activations along whose rows k runs: vectors of both, the right side's turned in registers. Batches are the third
+// axis.
+// CHECK-LABEL: // @scores, form tile
+// CHECK: int z0 = int(gl_WorkGroupID.z + push.first_z);
+// CHECK: for (int step0 = 0; step0 < 5; step0 += 1) {
+// CHECK: = b1_vec4[
+// CHECK: transpose(mat4(b2_vec4[
+// CHECK: fma(vec4(x[{{.*}}].w), y0[{{.*}}][3],
+kernel.func @scores(%q: tensor<?x?x20xf32> {kernel.dims = array<i64: 0, 1>}, %k: tensor<?x?x20xf32> {kernel.dims = array<i64: 0, 1>},
+                    %b: index, %l: index) -> (tensor<?x?x?xf32> {kernel.dims = array<i64: 0, 1, 1>}) {
+  %r = kernel.contract sizes(%b, %l) bounds(affine_map<()[s0, s1] -> (s0, s1, s1, 20)>)
+      ins(%q, %k : tensor<?x?x20xf32>, tensor<?x?x20xf32>)
+      attributes {indexing_maps = [affine_map<(b, m, n, k)[s0, s1] -> (b, m, k)>,
+                                   affine_map<(b, m, n, k)[s0, s1] -> (b, n, k)>,
+                                   affine_map<(b, m, n, k)[s0, s1] -> (b, m, n)>]} epilogue {
+  ^bb0(%acc: f32):
+    kernel.yield %acc : f32
+  } : tensor<?x?x?xf32>
+  kernel.return %r : tensor<?x?x?xf32>
+}
