@@ -54,7 +54,8 @@ def wrap(array):
 
 class ProgramOptions(ctypes.Structure):
     _fields_ = [("device", ctypes.c_char_p), ("target", ctypes.c_char_p), ("weights", ctypes.c_int),
-                ("verify_checksums", ctypes.c_int), ("inspect_only", ctypes.c_int), ("thread_pool", ctypes.c_void_p)]
+                ("verify_checksums", ctypes.c_int), ("inspect_only", ctypes.c_int), ("thread_pool", ctypes.c_void_p),
+                ("vulkan_device", ctypes.c_void_p)]
 
 
 def parse(arguments):

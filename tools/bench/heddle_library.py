@@ -37,7 +37,16 @@ class ProgramInfo(ctypes.Structure):
 
 class ProgramOptions(ctypes.Structure):
     _fields_ = [("device", text), ("target", text), ("weights", ctypes.c_int), ("verify_checksums", ctypes.c_int),
-                ("inspect_only", ctypes.c_int), ("thread_pool", handle)]
+                ("inspect_only", ctypes.c_int), ("thread_pool", handle), ("vulkan_device", handle)]
+
+
+class DispatchInfo(ctypes.Structure):
+    _fields_ = [("index", size_t), ("kernel", text), ("root", text), ("nodes", handle), ("node_count", size_t),
+                ("results", handle), ("result_count", size_t), ("items", i64), ("flops", i64), ("bytes", i64),
+                ("nanoseconds", i64)]
+
+
+Observer = ctypes.CFUNCTYPE(None, handle, ctypes.POINTER(DispatchInfo))
 
 
 class Library:
@@ -57,6 +66,7 @@ class Library:
                 ("program_load", handle, [text, pointer(ProgramOptions), pointer(handle)]),
                 ("program_info", pointer(ProgramInfo), [handle]),
                 ("session_create", handle, [handle, pointer(handle)]),
+                ("session_set_observer", None, [handle, Observer, handle]),
                 ("session_run", handle, [handle, text, pointer(handle), size_t, pointer(handle), size_t])):
             function = getattr(self.library, f"heddle_{name}")
             function.restype, function.argtypes = result, arguments
@@ -72,11 +82,11 @@ class Library:
 class Program:
     """An artifact with a session and a pool of its own, which live as long as the process."""
 
-    def __init__(self, library, artifact, threads, weights="map"):
+    def __init__(self, library, artifact, threads, weights="map", device=None):
         self.library = library
         self.pool, self.program, self.session = handle(), handle(), handle()
         library.check(library.thread_pool_create(threads, ctypes.byref(self.pool)))
-        options = ProgramOptions(weights=WEIGHTS[weights], thread_pool=self.pool)
+        options = ProgramOptions(weights=WEIGHTS[weights], thread_pool=self.pool, device=device and device.encode())
         library.check(library.program_load(str(artifact).encode(), ctypes.byref(options), ctypes.byref(self.program)))
         library.check(library.session_create(self.program, ctypes.byref(self.session)))
         entry = library.program_info(self.program).contents.entries[0]
@@ -114,3 +124,17 @@ class Program:
             return array
 
         return run
+
+    def observe(self, run):
+        """The dispatches of one call of RUN in order: kernel's name, root, operations, seconds."""
+        seen = []
+
+        @Observer
+        def note(_, dispatch):
+            info = dispatch.contents
+            seen.append((info.kernel.decode(), info.root.decode(), info.flops, info.nanoseconds / 1e9))
+
+        self.library.session_set_observer(self.session, note, None)
+        run()
+        self.library.session_set_observer(self.session, Observer(), None)
+        return seen
