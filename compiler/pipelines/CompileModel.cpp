@@ -6,6 +6,7 @@
 
 #include "compiler/artifact/ArtifactWriter.h"
 #include "compiler/import/onnx/ImportOnnx.h"
+#include "compiler/pipelines/AddSelfTests.h"
 #include "compiler/pipelines/AddWorkShapes.h"
 #include "compiler/pipelines/CompileOptions.h"
 #include "compiler/pipelines/Pipelines.h"
@@ -269,6 +270,7 @@ LogicalResult ModelCompiler::generateCode() {
       return failure();
     compiled.image = std::move(*image);
   }
+  addSelfTests(*out.module, out.targets);
   return success();
 }
 

@@ -25,15 +25,18 @@ public:
   using Step = ScalarRegion::Step;
   using Function = ScalarRegion::Function;
 
-  llvm::Error translate(Block &block);
+  explicit ScalarTranslator(StringRef foreign) : foreign(foreign) {}
+  llvm::Error translate(Block &block, ValueRange outer);
 
   ScalarRegion region;
 
 private:
   llvm::Error translateOp(Operation &op);
+  llvm::Error translateForeign(Operation &op);
   llvm::Expected<uint32_t> getSlot(Value value);
   uint32_t addSlot(Value value, Scalar initial);
 
+  StringRef foreign; ///< a dialect's name
   DenseMap<Value, uint32_t> slots;
 };
 
@@ -309,6 +312,20 @@ uint64_t getDetail(Operation &op) {
   return 0;
 }
 
+// Sums and products are rounded correctly, quotients and functions within some units; floor and the like are exact.
+Step::Event getEvent(Operation &op) {
+  if (isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp, arith::FloorDivSIOp, arith::CeilDivSIOp,
+          arith::CeilDivUIOp>(op))
+    return Step::Event::Divides;
+  if (isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, math::FmaOp>(op))
+    return Step::Event::Rounds;
+  if (isa<math::AbsFOp, math::CeilOp, math::CopySignOp, math::FloorOp, math::RoundOp, math::RoundEvenOp, math::TruncOp>(
+          op))
+    return Step::Event::None;
+  bool isRough = isa<arith::DivFOp, arith::RemFOp>(op) || isa<math::MathDialect>(op.getDialect());
+  return isRough && isa<FloatType>(op.getResult(0).getType()) ? Step::Event::RoundsRoughly : Step::Event::None;
+}
+
 std::optional<Scalar> getConstant(Value value) {
   Attribute attribute;
   if (!matchPattern(value, m_Constant(&attribute)))
@@ -342,12 +359,14 @@ llvm::Expected<uint32_t> ScalarTranslator::getSlot(Value value) {
 llvm::Error ScalarTranslator::translateOp(Operation &op) {
   if (op.getNumResults() == 1 && getConstant(op.getResult(0)))
     return llvm::Error::success(); // becomes a slot where it is used
+  if (!foreign.empty() && op.getDialect() && op.getDialect()->getNamespace() == foreign)
+    return translateForeign(op);
   Function function = getFunction(op);
   if (!function || op.getNumResults() != 1 || op.getNumOperands() == 0 || op.getNumOperands() > 3 ||
       !llvm::all_of(op.getOperandTypes(), isScalarType) || !isScalarType(op.getResult(0).getType()))
     return makeError("expects scalar arith and math ops in the region, got '" + op.getName().getStringRef() + "'");
 
-  Step step{function, {0, 0, 0}, 0, 0, getWidth(op.getResult(0).getType()), getDetail(op)};
+  Step step{function, {0, 0, 0}, 0, 0, getWidth(op.getResult(0).getType()), getDetail(op), getEvent(op)};
   for (auto [i, operand] : llvm::enumerate(op.getOperands())) {
     llvm::Expected<uint32_t> slot = getSlot(operand);
     if (!slot)
@@ -360,10 +379,32 @@ llvm::Error ScalarTranslator::translateOp(Operation &op) {
   return llvm::Error::success();
 }
 
-llvm::Error ScalarTranslator::translate(Block &block) {
-  region.argumentCount = block.getNumArguments();
+llvm::Error ScalarTranslator::translateForeign(Operation &op) {
+  if (op.getNumResults() != 1 || !isScalarType(op.getResult(0).getType()))
+    return makeError("expects one scalar result of '" + op.getName().getStringRef() + "' in the region");
+  ScalarRegion::ForeignOp record{&op, {}};
+  // What isn't scalar, a tensor to read from, the host finds at the op.
+  for (Value operand : op.getOperands()) {
+    if (!isScalarType(operand.getType()))
+      continue;
+    llvm::Expected<uint32_t> slot = getSlot(operand);
+    if (!slot)
+      return slot.takeError();
+    record.operands.push_back(*slot);
+  }
+  auto number = static_cast<uint32_t>(region.foreignOps.size());
+  region.foreignOps.push_back(std::move(record));
+  uint32_t result = addSlot(op.getResult(0), makeScalar(int64_t(0)));
+  region.steps.push_back({nullptr, {number, 0, 0}, result, 0, 0, 0, Step::Event::Foreign});
+  return llvm::Error::success();
+}
+
+llvm::Error ScalarTranslator::translate(Block &block, ValueRange outer) {
+  region.argumentCount = block.getNumArguments() + outer.size();
   for (BlockArgument argument : block.getArguments())
     addSlot(argument, makeScalar(int64_t(0)));
+  for (Value value : outer)
+    addSlot(value, makeScalar(int64_t(0)));
   for (Operation &op : block.without_terminator())
     if (llvm::Error error = translateOp(op))
       return error;
@@ -376,9 +417,11 @@ llvm::Error ScalarTranslator::translate(Block &block) {
   return llvm::Error::success();
 }
 
-llvm::Expected<ScalarRegion> ScalarRegion::create(Block &block) {
-  ScalarTranslator translator;
-  if (llvm::Error error = translator.translate(block))
+llvm::Expected<ScalarRegion> ScalarRegion::create(Block &block) { return create(block, {}, ""); }
+
+llvm::Expected<ScalarRegion> ScalarRegion::create(Block &block, ValueRange outer, StringRef foreign) {
+  ScalarTranslator translator(foreign);
+  if (llvm::Error error = translator.translate(block, outer))
     return error;
   return std::move(translator.region);
 }
@@ -386,6 +429,26 @@ llvm::Expected<ScalarRegion> ScalarRegion::create(Block &block) {
 void ScalarRegion::run(MutableArrayRef<Scalar> slots) const {
   for (const Step &step : steps)
     slots[step.result] = step.function(step, slots[step.operands[0]], slots[step.operands[1]], slots[step.operands[2]]);
+}
+
+void ScalarRegion::run(MutableArrayRef<Scalar> slots, ScalarHost &host) const {
+  SmallVector<Scalar> operands;
+  for (const Step &step : steps) {
+    if (step.event == Step::Event::Foreign) {
+      const ForeignOp &foreign = foreignOps[step.operands[0]];
+      operands.clear();
+      for (uint32_t slot : foreign.operands)
+        operands.push_back(slots[slot]);
+      slots[step.result] = host.evaluate(foreign.op, operands);
+      continue;
+    }
+    if (step.event == Step::Event::Divides && slots[step.operands[1]].integer == 0)
+      host.divideByZero();
+    Scalar value = step.function(step, slots[step.operands[0]], slots[step.operands[1]], slots[step.operands[2]]);
+    if (step.event == Step::Event::Rounds || step.event == Step::Event::RoundsRoughly)
+      value.number = host.round(value.number, step.event == Step::Event::Rounds);
+    slots[step.result] = value;
+  }
 }
 
 } // namespace heddle::reference

@@ -32,8 +32,6 @@ static llvm::APFloat to_bf16(float value) {
   return result;
 }
 
-double round_to_bf16(double value) { return to_bf16(static_cast<float>(value)).convertToFloat(); }
-
 double host_tensor::get_float(int64_t i) const {
   if (type.isF64()) {
     double value;
@@ -74,22 +72,6 @@ int64_t host_tensor::get_int(int64_t i) const {
 
 void host_tensor::set_int(int64_t i, int64_t value) {
   std::memcpy(&bytes[i * element_bytes()], &value, element_bytes());
-}
-
-static std::vector<int64_t> dims_of(RankedTensorType type, ArrayRef<int64_t> numbers,
-                                    const std::vector<int64_t> &sizes) {
-  std::vector<int64_t> dims;
-  for (int64_t i = 0; i < type.getRank(); ++i)
-    dims.push_back(type.isDynamicDim(i) ? sizes[numbers[type.getDynamicDimIndex(i)]] : type.getDimSize(i));
-  return dims;
-}
-
-std::vector<int64_t> result_dims(kernel::FuncOp func, unsigned i, const std::vector<int64_t> &sizes) {
-  return dims_of(cast<RankedTensorType>(func.getResultTypes()[i]), func.getResultDims(i), sizes);
-}
-
-std::vector<int64_t> input_dims(kernel::FuncOp func, unsigned i, const std::vector<int64_t> &sizes) {
-  return dims_of(cast<RankedTensorType>(func.getArgumentTypes()[i]), func.getInputDims(i), sizes);
 }
 
 } // namespace heddle::conformance

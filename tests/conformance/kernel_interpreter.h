@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The meaning of kernels as plain loops: every root and every op of a region, element by element, floats in double
-// precision, integers exact. What a device's kernels are compared with.
+// The tests' tensors, and what kernels make of them by compiler/reference. What a device's kernels are compared with.
 
 #pragma once
 
@@ -29,9 +28,6 @@ struct host_tensor {
   void set_float(int64_t i, double value);
   void set_int(int64_t i, int64_t value);
 };
-
-/// |value| rounded to bf16, to nearest even.
-double round_to_bf16(double value);
 
 struct kernel_error {
   int32_t code;

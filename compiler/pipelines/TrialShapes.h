@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What an entry point's shape function gives for small inputs.
+
+#ifndef HEDDLE_COMPILER_PIPELINES_TRIALSHAPES_H
+#define HEDDLE_COMPILER_PIPELINES_TRIALSHAPES_H
+
+#include "dialects/rt/RtDialect.h"
+#include "llvm/ADT/DenseMap.h"
+
+#include <optional>
+
+namespace heddle {
+
+/// Values of a shape function's results.
+class TrialShapes {
+public:
+  /// Gives the symbols of |entry|'s inputs small sizes that its checks accept; nothing if none of those tried do.
+  static std::optional<TrialShapes> find(rt::FuncOp entry);
+
+  /// The value of |result|, one of the shape function's.
+  int64_t get(mlir::Value result) const { return values.lookup(result); }
+  llvm::SmallVector<int64_t> get(mlir::ValueRange results) const;
+
+private:
+  llvm::DenseMap<mlir::Value, int64_t> values;
+};
+
+} // namespace heddle
+
+#endif // HEDDLE_COMPILER_PIPELINES_TRIALSHAPES_H
