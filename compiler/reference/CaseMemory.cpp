@@ -5,6 +5,7 @@
 #include "compiler/reference/CaseMemory.h"
 
 #include <cmath>
+#include <limits>
 
 #include <heddle/self_test.h>
 
@@ -60,6 +61,9 @@ void CaseMemory::write(unsigned output, int64_t position, Scalar value) {
 }
 
 double CaseMemory::round(double exact, bool isCorrect) {
+  // What f32 doesn't reach is infinite there.
+  if (noise != Noise::None && std::abs(exact) > std::numeric_limits<float>::max())
+    return std::copysign(INFINITY, exact);
   // A sum or product that f32 has comes out just so.
   if (noise == Noise::None || (isCorrect && static_cast<double>(static_cast<float>(exact)) == exact))
     return exact;

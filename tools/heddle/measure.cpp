@@ -39,6 +39,7 @@ Measurement measure(const LoadedProgram &loaded, const std::vector<const heddle_
   };
 
   runMicroseconds();
+  loaded.tellNotes();
   for (heddle_tensor_t *output : outputs)
     outputOwners.emplace_back(output);
   std::vector<double> warmUp;

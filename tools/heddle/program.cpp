@@ -36,7 +36,7 @@ static LoadedProgram load(const std::string &path, const heddle_program_options_
          "heddle compile " + path + " -o model.heddle makes one");
   heddle_program_t *program = nullptr;
   check(heddle_program_load(path.c_str(), &options, &program), "in " + path);
-  return {path, ProgramPtr(program), threads};
+  return {path, ProgramPtr(program), threads, 0};
 }
 
 LoadedProgram loadProgram(const std::string &path, const ExecutionOptions &execution) {
@@ -53,6 +53,11 @@ LoadedProgram loadProgram(const std::string &path, const ExecutionOptions &execu
   options.weights = execution.weights == "copy" ? HEDDLE_WEIGHTS_COPY : HEDDLE_WEIGHTS_MAP;
   options.thread_pool = pool;
   return load(path, options, heddle_thread_pool_thread_count(pool));
+}
+
+void LoadedProgram::tellNotes() const {
+  for (; const char *line = heddle_program_note(program.get(), noted); ++noted)
+    note(std::string("note: ") + line);
 }
 
 std::string selectedDevice(const LoadedProgram &loaded) {
@@ -89,6 +94,7 @@ std::vector<TensorPtr> runOnce(const LoadedProgram &loaded, const std::vector<co
   std::vector<heddle_tensor_t *> outputs(loaded.entry().output_count);
   check(heddle_session_run(session, nullptr, inputs.data(), inputs.size(), outputs.data(), outputs.size()),
         loaded.context());
+  loaded.tellNotes();
   std::vector<TensorPtr> result;
   for (heddle_tensor_t *output : outputs)
     result.emplace_back(output);

@@ -27,11 +27,14 @@ struct ExecutionOptions {
 struct LoadedProgram {
   std::string path;
   ProgramPtr program;
-  unsigned threads; ///< that runs use
+  unsigned threads;         ///< that runs use
+  mutable size_t noted = 0; ///< remarks that were told
 
   const heddle_program_info_t &info() const { return *heddle_program_info(program.get()); }
   /// The entry point that commands run: the first.
   const heddle_entry_info_t &entry() const { return info().entries[0]; }
+  /// Tells on stderr what the device remarks since the last call: a shader that it computes wrongly.
+  void tellNotes() const;
   /// The context line of errors: "in model.heddle".
   std::string context() const { return "in " + path; }
 };
