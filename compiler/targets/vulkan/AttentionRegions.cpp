@@ -92,7 +92,8 @@ std::pair<std::string, std::string> AttentionShader::testGroup(const std::string
   scope.getSize = [&](Value size) -> Value {
     kernel::FuncOp func = plan.func;
     unsigned number = cast<BlockArgument>(size).getArgNumber();
-    return number < func.getNumInputs() ? Value() : add(b.getIndexType(), emitter.size(number - func.getNumInputs()));
+    return number < func.getNumInputs() ? Value()
+                                        : add(b.getIndexType(), emitter.sizeArgument(number - func.getNumInputs()));
   };
   sparsity::TileTruth truth = sparsity::buildTileTest(b, op.getLoc(), op.getMask(), scope);
   b.create<kernel::YieldOp>(op.getLoc(), ValueRange{truth.may, truth.all});
