@@ -84,7 +84,7 @@ heddle_status_t table_reader::read_default(const fb::Input &input, input_table *
   if (static_cast<uint64_t>(out->default_constant) >= tables_->constants.size())
     return damaged(format("the default of input '%s' is constant %lld of %zu", out->name,
                           static_cast<long long>(out->default_constant), tables_->constants.size()));
-  bool fits = count(input.default_dims()) == out->dims.size();
+  bool fits = count(input.default_dims()) == out->dims.size() && is_aligned(input.default_dims(), sizeof(int64_t));
   for (size_t i = 0; fits && i < out->dims.size(); ++i) {
     out->default_dims.push_back(input.default_dims()->Get(i));
     fits = out->dims[i].value < 0 || out->dims[i].value == out->default_dims[i];
@@ -164,9 +164,7 @@ heddle_status_t table_reader::read_specialization(const fb::Entry &entry, entry_
 
 heddle_status_t table_reader::read_shape_program(const fb::Entry &entry, entry_table *out) {
   HEDDLE_RETURN_IF_ERROR(charge(count(entry.shape_program()), sizeof(shape_instruction)));
-  // The verifier knows the alignment of a vector's length, not that of larger structs in it.
-  if (entry.shape_program() &&
-      reinterpret_cast<uintptr_t>(entry.shape_program()->Data()) % alignof(fb::ShapeInstruction) != 0)
+  if (!is_aligned(entry.shape_program(), alignof(fb::ShapeInstruction)))
     return damaged(format("the shape program of entry '%s' isn't aligned", out->name));
   out->shape_program.reserve(count(entry.shape_program()));
   for (size_t i = 0; i < count(entry.shape_program()); ++i) {

@@ -16,11 +16,6 @@ namespace {
 
 constexpr size_t axis_count = 3;
 
-/// The verifier knows the alignment of a vector's length, not that of larger elements behind it.
-template <typename T> bool is_aligned(const flatbuffers::Vector<T> *vector, size_t alignment) {
-  return !vector || reinterpret_cast<uintptr_t>(vector->Data()) % alignment == 0;
-}
-
 /// Whether inputs come first among |operands|, |inputs| of them, and then results.
 bool are_in_order(const std::vector<shader_operand_table> &operands, size_t inputs) {
   for (size_t i = 0; i < operands.size(); ++i)

@@ -49,8 +49,7 @@ bool is_shader_target(const char *name) {
 }
 
 heddle_status_t table_reader::read_modules(const fb::Target &target, target_table *out) {
-  // The verifier knows the alignment of a vector's length, not that of larger structs in it.
-  if (target.modules() && reinterpret_cast<uintptr_t>(target.modules()->Data()) % alignof(fb::ShaderModule) != 0)
+  if (!is_aligned(target.modules(), alignof(fb::ShaderModule)))
     return damaged(format("the modules of target '%s' aren't aligned", out->name));
   HEDDLE_RETURN_IF_ERROR(charge(count(target.modules()), sizeof(shader_module_table)));
   const uint64_t section_bytes = tables_->sections[out->section].length;

@@ -67,6 +67,8 @@ heddle_status_t table_reader::read_addresses(const fb::Target &target, target_ta
         format("target '%s' has %zu of %zu kernels", out->name, count(target.kernels()), tables_->kernels.size()));
   if (count(target.modules()) != 0 || count(target.shaders()) != 0)
     return damaged(format("target '%s' has shaders", out->name));
+  if (!is_aligned(target.kernels(), sizeof(uint64_t)))
+    return damaged(format("the kernels of target '%s' aren't aligned", out->name));
   HEDDLE_RETURN_IF_ERROR(charge(tables_->kernels.size(), sizeof(uint64_t)));
   for (size_t i = 0; i < count(target.kernels()); ++i)
     out->kernels.push_back(target.kernels()->Get(i));

@@ -17,6 +17,11 @@ namespace heddle::runtime {
 
 /// Counts and strings that a writer left out are empty.
 template <typename T> size_t count(const flatbuffers::Vector<T> *vector) { return vector ? vector->size() : 0; }
+/// Whether elements of |alignment| may be read where they lie: the verifier knows the alignment of a vector's length,
+/// not that of larger elements behind it.
+template <typename T> bool is_aligned(const flatbuffers::Vector<T> *vector, size_t alignment) {
+  return !vector || reinterpret_cast<uintptr_t>(vector->Data()) % alignment == 0;
+}
 inline const char *text(const flatbuffers::String *string) { return string ? string->c_str() : ""; }
 
 /// Reads tables on behalf of one artifact.
