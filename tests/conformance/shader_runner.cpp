@@ -245,12 +245,12 @@ namespace {
 /// Lowers the number of workgroups that a dispatch may have, besides other limits that the environment sets.
 class slicing_scope {
 public:
-  explicit slicing_scope(bool is_sliced) {
+  explicit slicing_scope(int64_t groups) {
     const char *limits = std::getenv(kLimits);
-    if (!is_sliced)
+    if (groups == 0)
       return;
     before_ = limits ? limits : "";
-    setenv(kLimits, (before_->empty() ? "groups=1" : *before_ + ",groups=1").c_str(), 1);
+    setenv(kLimits, (*before_ + (before_->empty() ? "groups=" : ",groups=") + std::to_string(groups)).c_str(), 1);
   }
   ~slicing_scope() {
     if (before_)
@@ -311,9 +311,22 @@ static bool run_artifact(const std::string &path, const std::vector<const host_t
                                      scope.outputs.data(), scope.outputs.size()));
 }
 
+/// As many workgroups to a dispatch as make a few dozens of it: for small results one.
+static int64_t count_groups(kernel::FuncOp func, const std::vector<int64_t> &sizes) {
+  constexpr int64_t most_slices = 48;
+  int64_t elements = 0;
+  for (unsigned i = 0; i < func.getResultTypes().size(); ++i) {
+    int64_t count = 1;
+    for (int64_t dim : result_dims(func, i, sizes))
+      count *= dim;
+    elements = std::max(elements, count);
+  }
+  return std::max<int64_t>(1, elements / most_slices);
+}
+
 kernel_result shader_runner::run(kernel::FuncOp func, const std::vector<host_tensor> &inputs,
                                  const std::vector<int64_t> &sizes, bool is_sliced) {
-  slicing_scope slicing(is_sliced);
+  slicing_scope slicing(is_sliced ? count_groups(func, sizes) : 0);
   kernel_result result;
   OwningOpRef<ModuleOp> program = make_program(func, inputs, sizes);
   if (!program || failed(addWorkShapes(*program, targets_))) {

@@ -18,7 +18,7 @@ public:
   /// error.
   static std::unique_ptr<shader_runner> compile(mlir::ModuleOp module);
 
-  /// Runs kernel |func|, one of the compiled ones; |is_sliced|: as if a dispatch could have one workgroup only.
+  /// Runs kernel |func|, one of the compiled ones; |is_sliced|: as if a dispatch could have few workgroups only.
   kernel_result run(kernel::FuncOp func, const std::vector<host_tensor> &inputs, const std::vector<int64_t> &sizes,
                     bool is_sliced);
 
