@@ -250,6 +250,8 @@ void AttentionShader::joinColumns() {
   openRows();
   emitter.open("if (i < count && " + hasBit("taking", "i") + ")");
   selectRow("i");
+  // The states of a part are at its number, where weights and outputs have none.
+  loops[Loops::Key] = part;
   std::string start = emitter.let("int", base(plan.getResult(0), Loops::ValueSize), "start");
   emitter.line("float kept_factor = kept_factors[i], added_factor = added_factors[i];");
   openUnrolled("g", "COLUMNS");
@@ -257,6 +259,7 @@ void AttentionShader::joinColumns() {
   emitter.open("if (column < " + endOf(Loops::ValueSize) + ")");
   emitter.line(std::string("precise vec4 added = sum[r][g]") + (op.getPvInt8Block() ? " * value_scales[g];" : ";"));
   joinState(start);
+  loops[Loops::Key] = "";
   emitter.close();
   emitter.close();
   emitter.close();
