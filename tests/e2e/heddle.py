@@ -92,10 +92,11 @@ def to_array(tensor):
 class Program:
     """An artifact with one session: `program.run(input_ids=..., attention_mask=...)` gives a dictionary of outputs."""
 
-    def __init__(self, path, threads=0, weights=0, target=None):
+    def __init__(self, path, threads=0, weights=0, target=None, device=None):
         self.pool, self.program, self.session = handle(), handle(), handle()
         check(LIBRARY.heddle_thread_pool_create(threads, ctypes.byref(self.pool)))
-        options = ProgramOptions(weights=weights, thread_pool=self.pool, target=target and target.encode())
+        options = ProgramOptions(weights=weights, thread_pool=self.pool, target=target and target.encode(),
+                                 device=device and device.encode())
         check(LIBRARY.heddle_program_load(str(path).encode(), ctypes.byref(options), ctypes.byref(self.program)))
         check(LIBRARY.heddle_session_create(self.program, ctypes.byref(self.session)))
         entry = LIBRARY.heddle_program_info(self.program).contents.entries[0]

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Models on Vulkan: the numbers that the CPU gives, rows that depend on nothing but themselves, one artifact for both.
+
+One export of each family; HEDDLE_VULKAN_EXPORTS=all in the environment takes every one, which lasts a quarter of an
+hour on a software device.
+"""
+
+import json
+import os
+import unittest
+
+import numpy as np
+
+import case
+import cases_test
+import command
+import heddle
+import models
+
+# Sums in another order than the exporter's.
+BOUND = 1e-5
+# Beyond what the CPU refuses (families_test.py).
+REFUSED = set()
+REFUSED_ON_CPU = ("longformer", "switch-encoder")
+LENGTHS = (1, 9, 33, 64)
+
+
+def exports():
+    """One export of each family, or all."""
+    found = sorted(models.SHARED.glob("models/*/model.onnx"))
+    if not found:
+        models.missing(f"no models in {models.SHARED / 'models'}")
+    if os.environ.get("HEDDLE_VULKAN_EXPORTS") == "all":
+        return found
+    families = {}
+    for model in found:
+        family, _, form = model.parent.name.partition(".")
+        if form == "ts-sdpa" or family not in families:
+            families[family] = model
+    return list(families.values())
+
+
+class VulkanTest(case.ArtifactTestCase):
+    def compiled(self, model, *options):
+        """The artifact of MODEL for the CPU and for Vulkan."""
+        name = "-".join([model.parent.name, model.stem, *(option.lstrip("-") for option in options)])
+        artifact = self.scratch / f"{name}.heddle"
+        if not artifact.exists():
+            command.compile_model(model, artifact, "--target", "cpu,vulkan", *options)
+        return artifact
+
+    def check_numbers(self, model, artifact):
+        with heddle.Program(artifact, device="vulkan") as program:
+            for inputs in sorted(model.parent.glob("inputs_*.npz")):
+                expected = np.load(inputs.with_name(inputs.name.replace("inputs", "outputs")))
+                actual = program.run(np.load(inputs))
+                for name, values in zip(program.outputs, expected.values()):
+                    self.assertLessEqual(models.difference(actual[name], values), BOUND, f"{inputs.name} {name}")
+
+    def test_every_family_gives_its_numbers_or_a_clear_refusal(self):
+        for model in exports():
+            name = model.parent.name
+            if name.startswith(REFUSED_ON_CPU):
+                continue
+            with self.subTest(model=name):
+                artifact = self.scratch / f"{name}.heddle"
+                run = command.attempt("compile", model, "-o", artifact, "--target", "vulkan")
+                if name in REFUSED:
+                    self.assertEqual(run.returncode, 3, run.stderr)
+                    self.assertRegex(run.stderr, r"error\[H02\d\d\]: node '.+'")
+                    continue
+                self.assertEqual(run.returncode, 0, run.stderr)
+                self.check_numbers(model, artifact)
+
+    def check_case(self, folder, meta, artifact):
+        with heddle.Program(artifact, device="vulkan") as program:
+            for run in meta["runs"]:
+                feeds = {value["name"]: np.load(folder / value["file"]) for value in run["inputs"]}
+                if meta["right"] == "error":
+                    self.assertRaises(heddle.Error, program.run, feeds)
+                    continue
+                actual = program.run(feeds)
+                for value in run["outputs"]:
+                    expected = np.load(folder / value["file"])
+                    self.assertTrue(cases_test.close(actual[value["name"]], expected, meta["tolerance"]),
+                                    f"{value['name']}: expects\n{expected}\ngot\n{actual[value['name']]}")
+
+    def test_cases_of_other_engines_are_right(self):
+        for path in sorted(models.SHARED.glob("cases/*/meta.json")):
+            folder, meta = path.parent, json.loads(path.read_text())
+            # What no target loads is cases_test's.
+            if meta["right"] == "error" and meta["phase"] == "load":
+                continue
+            with self.subTest(case=folder.name):
+                artifact = self.scratch / f"{folder.name}.heddle"
+                command.compile_model(folder / "model.onnx", artifact, "--target", "vulkan")
+                self.check_case(folder, meta, artifact)
+
+    def test_the_same_artifact_runs_on_both_devices(self):
+        artifact = self.compiled(models.minilm())
+        with heddle.Program(artifact) as cpu, heddle.Program(artifact, device="vulkan") as vulkan:
+            for batch, length in ((1, 1), (3, 33), (1, 128)):
+                feeds = models.feeds(cpu.inputs, batch, length)
+                ours, theirs = vulkan.run(feeds), cpu.run(feeds)
+                for name, values in theirs.items():
+                    self.assertLessEqual(models.difference(ours[name], values), BOUND, f"{batch}x{length} {name}")
+
+    def test_rows_are_invariant(self):
+        for options in ((), ("--quantize", "w8a8", "--no-measure")):
+            with heddle.Program(self.compiled(models.minilm(), *options), device="vulkan") as program:
+                full = models.feeds(program.inputs, len(LENGTHS), max(LENGTHS), seed=1)
+                mask = np.arange(max(LENGTHS))[None] < np.array(LENGTHS)[:, None]
+                full["attention_mask"] = mask.astype(np.int64)
+                batched = program.run(full)
+                for row, length in enumerate(LENGTHS):
+                    padded = program.run({name: values[row:row + 1] for name, values in full.items()})
+                    alone = program.run({name: values[row:row + 1, :length] for name, values in full.items()})
+                    for name, values in alone.items():
+                        # A per-token output has rows for padding as well, which mean nothing.
+                        rows = (slice(None), slice(length)) if values.ndim > 1 and values.shape[1] == length else ()
+                        for label, other in (("padded", padded[name]), ("batched", batched[name][row:row + 1])):
+                            self.assertEqual(other[rows].tobytes(), values[rows].tobytes(), f"{name} {length} {label}")
+
+    def test_quantised_models_agree_with_the_reference(self):
+        # Kernel by kernel: integers are those of the reference bit for bit, given the codes that the device stored.
+        artifact = self.compiled(models.minilm(), "--quantize", "w8a8", "--no-measure")
+        run = command.heddle("verify", artifact, models.minilm(), "--device", "vulkan", "--shape", "input_ids=2x9")
+        self.assertIn("ok", run.stdout + run.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
