@@ -48,10 +48,16 @@ static Value expand(OpBuilder &b, Operation *op) {
 
 LogicalResult expandRegionMath(kernel::FuncOp func) {
   SmallVector<Operation *> calls;
+  Operation *wide = nullptr;
   func.getRoot()->walk([&](Operation *op) {
+    auto isDouble = [](Type type) { return type.isF64(); };
+    if (!wide && llvm::any_of(op->getResultTypes(), isDouble))
+      wide = op;
     if ((isa<math::MathDialect>(op->getDialect()) && !isNative(op)) || isa<arith::RemFOp>(op))
       calls.push_back(op);
   });
+  if (wide)
+    return wide->emitOpError("has no form on this target for elements of type 'f64'");
   for (Operation *op : calls) {
     Type type = op->getOperand(0).getType();
     if (isa<FloatType>(type) && !type.isF32())

@@ -11,7 +11,8 @@
 namespace heddle {
 
 /// Rewrites the regions of |func|'s root in place. What every target has an instruction for stays: absolute values,
-/// rounding, fma, square roots, signs, counts of bits. Fails with an error at an op that has no expansion.
+/// rounding, fma, square roots, signs, counts of bits. Fails with an error at an op that has no expansion, or
+/// that gives a double.
 mlir::LogicalResult expandRegionMath(kernel::FuncOp func);
 
 } // namespace heddle
