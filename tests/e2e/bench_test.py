@@ -161,6 +161,14 @@ class BenchTest(case.ArtifactTestCase):
         for row in result["comparison"]["rows"]:
             self.check_row(row, result["machine"], rounds=2)
 
+    def test_accept_vulkan_reports_every_bound(self):
+        table, result = self.run_tool("accept", "tiny-vulkan", "--quick")
+        self.assertEqual([row["group"] for row in result["bounds"]], ["products", "dispatch"])
+        for row in result["bounds"]:
+            self.assertIsNotNone(row["value"], row["name"])
+            self.assertTrue(row["pass"], row["name"])
+            self.assertIn(row["name"], table)
+
     def test_accept_int8_reports_every_bound(self):
         table, result = self.run_tool("accept", "tiny-int8", "--quick", "--engines", "heddle,onnxruntime")
         self.assertEqual([row["group"] for row in result["bounds"]], ["accuracy", "ratios", "ratios", "size"])

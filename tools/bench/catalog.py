@@ -11,11 +11,13 @@ TWINS = {"heddle": ("heddle-w8a8", "heddle-w8a32"), "onnxruntime": ("onnxruntime
 QUANTIZED = tuple(twin for twins in TWINS.values() for twin in twins)
 # What makes their models is a package of its own.
 NEEDS_NNCF = TWINS["openvino"]
+# The engines that run on Vulkan, of which no comparison on a CPU says anything.
+VULKAN = ("heddle-vulkan", "ncnn")
 # What an engine reads: ONNX files, or, where it is named here, another part of the job. Only what has weights can be
 # quantised, and only that comes with inputs for calibration.
 NEEDS = {"ctranslate2": "bert", "torch": "attention", **dict.fromkeys(QUANTIZED, "calibration"),
-         "ctranslate2-int8": "bert"}
-READS_NO_ONNX = ("ctranslate2", "ctranslate2-int8", "torch")
+         "ctranslate2-int8": "bert", "ncnn": "product"}
+READS_NO_ONNX = ("ctranslate2", "ctranslate2-int8", "torch", "ncnn")
 
 
 def package_of(engine):
@@ -43,5 +45,5 @@ def forms_for(engine, job):
 
 def load(engine, job, form, feeds):
     """ENGINE with FORM of the job's model, ready to run: see engines.Loaded."""
-    module = importlib.import_module("int8_engines" if engine in QUANTIZED else "engines")
-    return getattr(module, engine.replace("-", "_"))(job, form, feeds)
+    module = "int8_engines" if engine in QUANTIZED else "vulkan_engines" if engine in VULKAN else "engines"
+    return getattr(importlib.import_module(module), engine.replace("-", "_"))(job, form, feeds)

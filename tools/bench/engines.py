@@ -40,8 +40,8 @@ def finished(command, **options):
 
 
 def heddle_command(build, model, artifact, *options):
-    """The command that compiles MODEL for what engines are held to, else for this machine."""
-    target = ["--target", f"cpu:{isa.held()}"] if isa.held() else []
+    """The command that compiles MODEL for what OPTIONS or the engines are held to, else for this machine."""
+    target = ["--target", f"cpu:{isa.held()}"] if isa.held() and "--target" not in options else []
     return [pathlib.Path(build) / "bin/heddle", "compile", model, "-o", artifact, *target, *options]
 
 

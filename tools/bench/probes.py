@@ -22,19 +22,19 @@ STARTS = 5
 MB = 1e6
 
 
-def alternate(settings, jobs):
-    """Workers of Heddle on JOBS by name, timed turn by turn and closed."""
+def alternate(settings, jobs, engine="heddle"):
+    """Workers of Heddle, on the CPU or as ENGINE says, on JOBS by name, timed turn by turn and closed."""
     workers = {}
     for name, job in jobs.items():
         path = settings.scratch / f"probe-{name}.json"
         path.write_text(json.dumps(job))
-        workers[name] = rounds.Worker(settings.python, "heddle", job, path)
+        workers[name] = rounds.Worker(settings.python, engine, job, path)
         if workers[name].failure:
-            raise SystemExit(f"heddle fails on {name}: {workers[name].failure}")
+            raise SystemExit(f"{engine} fails on {name}: {workers[name].failure}")
     for _ in range(settings.rounds):
         for name, worker in workers.items():
             if not worker.take_turn(settings.seconds):
-                raise SystemExit(f"heddle fails on {name}: {worker.failure}")
+                raise SystemExit(f"{engine} fails on {name}: {worker.failure}")
     for worker in workers.values():
         worker.close()
     return workers
@@ -97,16 +97,18 @@ def compiling(model, artifact, settings):
 
 
 def chain_model(path, count, rows, width):
-    """Writes COUNT products of (rows, width) by square matrices, one after the other: a dispatch each."""
-    random, nodes, constants = np.random.default_rng(0), [], []
+    """Writes COUNT products of (rows, width) by square matrices, one after the other: a dispatch each. Returns the
+    matrices."""
+    random, nodes, matrices = np.random.default_rng(0), [], []
     for i in range(count):
         # Orthogonal, so that values keep their size through the chain.
-        matrix = np.linalg.qr(random.standard_normal((width, width)))[0].astype(np.float32)
-        constants.append(numpy_helper.from_array(matrix, f"w{i}"))
+        matrices.append(np.linalg.qr(random.standard_normal((width, width)))[0].astype(np.float32))
         nodes.append(helper.make_node("MatMul", [f"x{i}", f"w{i}"], [f"x{i + 1}"], name=f"product{i}"))
     values = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [rows, width]) for name in ("x0", f"x{count}")]
+    constants = [numpy_helper.from_array(matrix, f"w{i}") for i, matrix in enumerate(matrices)]
     graph = helper.make_graph(nodes, "chain", values[:1], values[1:], constants)
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    return matrices
 
 
 def dispatch_microseconds(count, rows, width, settings):
