@@ -41,8 +41,10 @@ struct file_header {
 };
 static_assert(sizeof(file_header) == 32, "no padding, which would be written unset");
 
-uint64_t checksum_of(const std::string &key, const std::byte *content, size_t bytes) {
-  return XXH64(content, bytes, XXH64(key.data(), key.size(), layout_version));
+/// By references, so that static analysis knows that nothing is null.
+uint64_t checksum_of(const std::string &key, const std::vector<std::byte> &content) {
+  const uint64_t seed = XXH64(&key[0], key.size(), layout_version);
+  return content.empty() ? seed : XXH64(&content.front(), content.size(), seed);
 }
 
 /// Closes a file descriptor.
@@ -130,9 +132,7 @@ std::string cache_key(const gpu &gpu, const artifact &loaded) {
                       gpu.driver.c_str());
 }
 
-uint64_t content_checksum(const std::vector<std::byte> &content) {
-  return checksum_of("", content.data(), content.size());
-}
+uint64_t content_checksum(const std::vector<std::byte> &content) { return checksum_of("", content); }
 
 std::string cache_path(const std::string &key) {
   const char *base = std::getenv("XDG_CACHE_HOME");
@@ -146,7 +146,7 @@ std::string cache_path(const std::string &key) {
   else
     return "";
   return folder + "/heddle/vulkan/" + file_prefix +
-         format("%016llx", static_cast<unsigned long long>(XXH64(key.data(), key.size(), 0)));
+         format("%016llx", static_cast<unsigned long long>(XXH64(&key[0], key.size(), 0)));
 }
 
 std::vector<std::byte> read_cache_file(const std::string &path, const std::string &key) {
@@ -164,18 +164,14 @@ std::vector<std::byte> read_cache_file(const std::string &path, const std::strin
   std::string found(header.key_bytes, '\0');
   std::vector<std::byte> content(header.content_bytes);
   if (!read_all(file.get(), &found[0], found.size()) || found != key ||
-      !read_all(file.get(), content.data(), content.size()) ||
-      checksum_of(key, content.data(), content.size()) != header.checksum)
+      !read_all(file.get(), content.data(), content.size()) || checksum_of(key, content) != header.checksum)
     return {};
   return content;
 }
 
 void write_cache_file(const std::string &path, const std::string &key, const std::vector<std::byte> &content) {
-  file_header header = {{},
-                        layout_version,
-                        static_cast<uint32_t>(key.size()),
-                        content.size(),
-                        checksum_of(key, content.data(), content.size())};
+  file_header header = {
+      {}, layout_version, static_cast<uint32_t>(key.size()), content.size(), checksum_of(key, content)};
   std::memcpy(header.magic, magic, sizeof(magic));
   if (path.empty() || sizeof(header) + key.size() + content.size() > most_bytes)
     return;

@@ -34,7 +34,7 @@ public:
   std::byte *mapped() const { return mapped_; }
 
 private:
-  void swap(buffer &other) {
+  void swap(buffer &other) noexcept {
     std::swap(device_, other.device_);
     std::swap(handle_, other.handle_);
     std::swap(memory_, other.memory_);

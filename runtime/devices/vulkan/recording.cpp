@@ -100,7 +100,7 @@ void recording::record(VkCommandBuffer commands, const command &command, const p
 
 heddle_status_t recording::record(size_t segment, const pipeline_set &pipelines, const recorded_buffers &buffers) {
   const VolkDeviceTable &api = device_->api();
-  const VkCommandBuffer commands = commands_[segment];
+  VkCommandBuffer commands = commands_[segment];
   const auto first_time = static_cast<uint32_t>(2 * segment);
   const auto info = tagged<VkCommandBufferBeginInfo>(VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO);
   HEDDLE_RETURN_IF_ERROR(device_->check(api.vkBeginCommandBuffer(commands, &info), "begin recording"));
