@@ -33,32 +33,42 @@ static std::vector<Variant> chooseMap() {
   return {plain};
 }
 
-/// Attention. Of few rows workgroups share out the keys; of many rows each invocation has some for itself. Bits are the
-/// same: the order of all sums is.
-static std::vector<Variant> chooseAttention(kernel::AttentionOp op) {
+/// Attention whose workgroups share |rows| rows for each of |rowGroups| invocations; |lanes| of these share out keys,
+/// in |groups| of four, and columns. For at most |most| rows (0: any).
+static Variant makeSharedAttention(kernel::AttentionOp op, int64_t rows, int64_t lanes, int64_t groups,
+                                   int64_t rowGroups, int64_t most) {
   std::optional<int64_t> size;
   if (auto constant = dyn_cast<AffineConstantExpr>(op.getBounds().getResult(kernel::AttentionOp::ValueSize)))
     size = constant.getValue();
+  // In as few steps over the columns as waste none.
+  int64_t columns = size && *size <= 3 * lanes * 4 ? std::max<int64_t>(llvm::divideCeil(*size, lanes * 4), 1) : 2;
+  Variant tile;
+  tile.form = kSharedAttention.str();
+  tile.workgroup = {lanes, rowGroups, 1};
+  tile.constants = {rows, lanes, groups, columns, rowGroups};
+  tile.tile = {rows * rowGroups, 1, 1};
+  tile.most = {most, 0, 0};
+  tile.sharedBytes = getAttentionSharedBytes(op, rows * rowGroups);
+  return tile;
+}
+
+/// Attention. On GPUs workgroups share rows, in classes of 48, 32 and 16 KB. Elsewhere only few rows are shared, of
+/// many each invocation has some for itself. Bits are the same: the order of all sums is.
+static std::vector<Variant> chooseAttention(kernel::AttentionOp op) {
   std::vector<Variant> variants;
-  // Tiles of |rows| for each of |rowGroups| invocations, |lanes| of which share keys and columns.
-  auto addShared = [&](int64_t rows, int64_t lanes, int64_t groups, int64_t rowGroups, int64_t most, int64_t limit) {
-    // In as few steps over the columns as waste none.
-    int64_t columns = size && *size <= 3 * lanes * 4 ? std::max<int64_t>(llvm::divideCeil(*size, lanes * 4), 1) : 2;
-    Variant tile;
-    tile.form = kSharedAttention.str();
-    tile.workgroup = {lanes, rowGroups, 1};
-    tile.constants = {rows, lanes, groups, columns, rowGroups};
-    tile.tile = {rows * rowGroups, 1, 1};
-    tile.most = {most, 0, 0};
-    tile.sharedBytes = getAttentionSharedBytes(op, rows * rowGroups);
-    if (tile.sharedBytes <= limit)
+  auto add = [&](Variant tile, int64_t kilobytes, bool isForGpus) {
+    if (isForGpus)
+      tile.features = {"shared_tiles"};
+    if (tile.sharedBytes <= kilobytes << 10)
       variants.push_back(tile);
   };
-  constexpr int64_t kLeastShared = 16 << 10, kMostShared = 48 << 10;
-  addShared(1, 8, 2, 1, 1, kLeastShared);
-  addShared(4, 8, 2, 1, 4, kLeastShared);
-  // Devices with so much memory for a workgroup are GPUs: 128 invocations, 4 rows by 4 keys or columns each.
-  addShared(4, 16, 1, 8, 0, kMostShared);
+  for (int64_t rows : {1, 4})
+    add(makeSharedAttention(op, rows, 16, 1, 1, rows), 16, /*isForGpus=*/true);
+  // 128, 64 and 32 invocations, 4 rows by 4 keys or columns each.
+  for (auto [rowGroups, kilobytes] : {std::pair(8, 48), {4, 32}, {2, 16}})
+    add(makeSharedAttention(op, 4, 16, 1, rowGroups, 0), kilobytes, /*isForGpus=*/true);
+  for (int64_t rows : {1, 4})
+    add(makeSharedAttention(op, rows, 8, 2, 1, rows), 16, /*isForGpus=*/false);
   // An invocation's rows share what it reads of keys and values, which all invocations read together.
   Variant own;
   own.form = kPrivateAttention.str();

@@ -9,12 +9,16 @@
 #v = affine_map<(b, g, r, m, n, d, e)[s0, s1, s2] -> (b, n, g, e)>
 #o = affine_map<(b, g, r, m, n, d, e)[s0, s1, s2] -> (b, m, g * 2 + r, e)>
 
-// The last variant shares no memory; of few rows workgroups share out the keys.
+// GPUs share rows in classes of memory, elsewhere workgroups share few rows alone. The last variant shares no memory.
 // CONFIG-LABEL: kernel.func @causal
-// CONFIG-SAME: form = "shared", most = array<i64: 1, 0, 0>
-// CONFIG-SAME: form = "shared", most = array<i64: 4, 0, 0>
-// CONFIG-SAME: form = "shared", most = array<i64: 0, 0, 0>, shared_bytes = 33796 : i64
-// CONFIG-SAME: form = "private", most = array<i64: 0, 0, 0>, shared_bytes = 0 : i64
+// CONFIG-SAME: features = ["shared_tiles"], form = "shared", most = array<i64: 1, 0, 0>
+// CONFIG-SAME: features = ["shared_tiles"], form = "shared", most = array<i64: 4, 0, 0>
+// CONFIG-SAME: features = ["shared_tiles"], form = "shared", most = array<i64: 0, 0, 0>, shared_bytes = 33796 : i64
+// CONFIG-SAME: features = ["shared_tiles"], form = "shared", most = array<i64: 0, 0, 0>, shared_bytes = 16900 : i64
+// CONFIG-SAME: features = ["shared_tiles"], form = "shared", most = array<i64: 0, 0, 0>, shared_bytes = 8452 : i64
+// CONFIG-SAME: features = [], form = "shared", most = array<i64: 1, 0, 0>
+// CONFIG-SAME: features = [], form = "shared", most = array<i64: 4, 0, 0>
+// CONFIG-SAME: features = [], form = "private", most = array<i64: 0, 0, 0>, shared_bytes = 0 : i64
 
 // CHECK-LABEL: // @causal, form shared
 // CHECK: const int BLOCK = 256, TILE = ROWS * ROW_GROUPS;
