@@ -246,11 +246,11 @@ def Rt_DispatchOp : Rt_Op<"dispatch", [HasParent<"FuncOp">, AttrSizedOperandSegm
     `inputs`, then `outputs`, are the kernel's bindings; `sizes` its size arguments. `grids`, `grains` and `scratch`
     hold one size per target, in the order of the module's `rt.targets`; they are filled once tiles are selected.
     `axes` hold for each target that generates shaders 3 extents and, for each binding, 3 strides in bytes;
-    `axes_counts` says how many are whose, 0 for a CPU, and may be left out where all are. `nodes` are the model's nodes
-    that the kernel holds; `results_info` has one dictionary {name, type, permutation} per output: what it is in terms of
-    the model's tensors (name "" if it is none of them); `error_sites` has one triple [node, op type, what] for each
-    checked read of the kernel; `result_sizes` are the dimensions of all outputs, one after the other, for those who look
-    at them.
+    `axes_counts` says how many are whose, 0 for a CPU, and may be left out where all are. `nodes` are the model's
+    nodes that the kernel holds; `results_info` has one dictionary {name, type, permutation} per output: what it is in
+    terms of the model's tensors (name "" if it is none of them); `error_sites` has one triple [node, op type, what]
+    for each checked read of the kernel; `result_sizes` are the dimensions of all outputs, one after the other, for
+    those who look at them.
 
         rt.dispatch @f32_map_x ins(%in) outs(%out) sizes(%rows) result_sizes(%rows, %c384)
             flops(%f) bytes(%b) grids(%g) grains(%one) scratch(%zero)
