@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # What the compiler rooms share: LLVM and MLIR, flags, and the precompiled header. This is the only file that names
-# LLVM or glslang. Everything links the two shared libraries MLIR and LLVM: a static libMLIR* beside them would duplicate type ids.
+# LLVM or glslang. Everything links the two shared libraries MLIR and LLVM: a static libMLIR* beside them would
+# duplicate type ids.
 
 find_package(MLIR 19.1 REQUIRED CONFIG)
 find_package(LLD 19.1 REQUIRED CONFIG)
