@@ -49,10 +49,12 @@ public:
     Candidate best = makeCandidate("best");
     if (failed(emitPass(last, best)) || (!isSingle && failed(emitMerge(best))))
       return failure();
-    emitter.open("if (" + (isSingle ? "true" : exists + " && " + merger.lane() + " == 0") + ")");
+    if (!isSingle)
+      emitter.open("if (" + exists + " && " + merger.lane() + " == 0)");
     emitter.storeResult(0, loops, best.value);
     emitter.storeResult(1, loops, best.index);
-    emitter.close();
+    if (!isSingle)
+      emitter.close();
     assign(last, best);
     emitter.close();
     if (isSingle)
