@@ -178,5 +178,49 @@ TEST(Rowwise, SharesPassesOfStagesThatDontNeedEachOther) {
   check_kernel(kRanges, "ranges", {{1, 1}, {3, 15}, {2, 16}, {2, 33}, {3, 64}, {1, 129}, {2, 300}});
 }
 
+/// Embeddings of a token and its position, added and centred in one kernel.
+constexpr char kEmbeddings[] = R"(
+kernel.func @embed(%tokens: tensor<?xi64> {kernel.dims = array<i64: 0>}, %words: tensor<10x50xf32>,
+                   %places: tensor<?x50xf32> {kernel.dims = array<i64: 0>}, %n: index)
+    -> (tensor<?x50xf32> {kernel.dims = array<i64: 0>}) {
+  %y = kernel.rowwise sizes(%n) bounds(affine_map<()[s0] -> (s0, 50)>) ins(%tokens : tensor<?xi64>)
+      attributes {indexing_maps = [affine_map<(i, j)[s0] -> (i)>, affine_map<(i, j)[s0] -> (i, j)>],
+                  combiners = [#kernel.combiner<sum>]} regions {
+  ^bb0(%id: i64):
+    %i = kernel.index 0
+    %j = kernel.index 1
+    %w = kernel.gather %words[%id, %j] {site = 0 : i64} : tensor<10x50xf32>, i64, index -> f32
+    %p = kernel.gather %places[%i, %j] : tensor<?x50xf32>, index, index -> f32
+    %e = arith.addf %w, %p : f32
+    kernel.yield %e : f32
+  }, {
+  ^bb0(%id: i64, %sum: f32):
+    %width = arith.constant 50.0 : f32
+    %i = kernel.index 0
+    %j = kernel.index 1
+    %w = kernel.gather %words[%id, %j] {site = 0 : i64} : tensor<10x50xf32>, i64, index -> f32
+    %p = kernel.gather %places[%i, %j] : tensor<?x50xf32>, index, index -> f32
+    %e = arith.addf %w, %p : f32
+    %mean = arith.divf %sum, %width : f32
+    %d = arith.subf %e, %mean : f32
+    kernel.yield %d : f32
+  } : tensor<?x50xf32>
+  kernel.return %y : tensor<?x50xf32>
+})";
+
+TEST(Rowwise, ReadsTablesInItsStages) {
+  check_kernel(kEmbeddings, "embed", {{0}, {1}, {7}, {33}});
+  for (const std::string &target : runnable_targets()) {
+    auto module = kernel_module::compile(kEmbeddings, target);
+    ASSERT_TRUE(module);
+    auto inputs = random_inputs(module->func("embed"), {9}, 1);
+    inputs[0].set_int(8, 10);
+    kernel_result result = module->run("embed", inputs, {9});
+    ASSERT_TRUE(result.error) << target;
+    EXPECT_EQ(result.error->code, HEDDLE_KERNEL_INDEX_OUT_OF_RANGE) << target;
+    EXPECT_EQ(result.error->value, 10) << target;
+  }
+}
+
 } // namespace
 } // namespace heddle::conformance
