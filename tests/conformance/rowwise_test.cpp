@@ -178,13 +178,14 @@ TEST(Rowwise, SharesPassesOfStagesThatDontNeedEachOther) {
   check_kernel(kRanges, "ranges", {{1, 1}, {3, 15}, {2, 16}, {2, 33}, {3, 64}, {1, 129}, {2, 300}});
 }
 
-/// Embeddings of a token and its position, added and centred in one kernel.
+/// Embeddings of a token and its position, added and centred in one kernel, and codes of 16 bits.
 constexpr char kEmbeddings[] = R"(
 kernel.func @embed(%tokens: tensor<?xi64> {kernel.dims = array<i64: 0>}, %words: tensor<10x50xf32>,
                    %places: tensor<?x50xf32> {kernel.dims = array<i64: 0>}, %n: index)
-    -> (tensor<?x50xf32> {kernel.dims = array<i64: 0>}) {
-  %y = kernel.rowwise sizes(%n) bounds(affine_map<()[s0] -> (s0, 50)>) ins(%tokens : tensor<?xi64>)
-      attributes {indexing_maps = [affine_map<(i, j)[s0] -> (i)>, affine_map<(i, j)[s0] -> (i, j)>],
+    -> (tensor<?x50xf32> {kernel.dims = array<i64: 0>}, tensor<?x50xi16> {kernel.dims = array<i64: 0>}) {
+  %y:2 = kernel.rowwise sizes(%n) bounds(affine_map<()[s0] -> (s0, 50)>) ins(%tokens : tensor<?xi64>)
+      attributes {indexing_maps = [affine_map<(i, j)[s0] -> (i)>, affine_map<(i, j)[s0] -> (i, j)>,
+                                   affine_map<(i, j)[s0] -> (i, j)>],
                   combiners = [#kernel.combiner<sum>]} regions {
   ^bb0(%id: i64):
     %i = kernel.index 0
@@ -203,9 +204,12 @@ kernel.func @embed(%tokens: tensor<?xi64> {kernel.dims = array<i64: 0>}, %words:
     %e = arith.addf %w, %p : f32
     %mean = arith.divf %sum, %width : f32
     %d = arith.subf %e, %mean : f32
-    kernel.yield %d : f32
-  } : tensor<?x50xf32>
-  kernel.return %y : tensor<?x50xf32>
+    %steps = arith.constant 64.0 : f32
+    %q = arith.mulf %w, %steps : f32
+    %h = arith.fptosi %q : f32 to i16
+    kernel.yield %d, %h : f32, i16
+  } : tensor<?x50xf32>, tensor<?x50xi16>
+  kernel.return %y#0, %y#1 : tensor<?x50xf32>, tensor<?x50xi16>
 })";
 
 TEST(Rowwise, ReadsTablesInItsStages) {
