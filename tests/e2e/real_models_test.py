@@ -4,6 +4,7 @@ encoder and a decoder with dynamic quantisation. Their attention is raised, or t
 numbers are onnxruntime's."""
 
 import json
+import re
 import unittest
 
 import numpy as np
@@ -71,8 +72,11 @@ class RealModelsTest(case.ArtifactTestCase):
             self.assertGreaterEqual(cosine(actual, expected), DECODER_COSINE)
 
     def verify(self, model, artifact):
-        """Each kernel against the reference, on the codes that came before it."""
-        self.assertIn("in step", command.heddle("verify", artifact, model).stdout)
+        """Each kernel against the reference, on the codes that came before it; the outputs of both alone."""
+        summary = command.heddle("verify", artifact, model).stdout
+        self.assertIn("in step", summary)
+        for found in re.findall("output, cosine ([0-9.]+)", summary):
+            self.assertGreaterEqual(float(found), COSINE, summary)
 
     def test_turn_detector_of_quantised_tensors(self):
         model, artifact, attentions = self.compile("smart-turn", "smart-turn-v3.2-cpu.onnx")

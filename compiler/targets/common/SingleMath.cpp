@@ -105,17 +105,27 @@ static bool isAddedToOne(Operation *op) {
   });
 }
 
-/// Whether |op| finishes a product of codes, whose steps are 1/255 of a row's range.
-static bool finishesCodes(Operation *op) {
+/// Whether |op| finishes a product of codes that --quantize made of floats, whose steps are 1/255 of a row's range.
+/// Their rows have a scale each, which those of a model's file have not: its codes round where the file says, and a
+/// result that is a bit off rounds the other way.
+static bool finishesCodesOfRows(Operation *op) {
   auto product = dyn_cast_if_present<kernel::ContractOp>(op->getParentOp());
-  return product && product.getForm() == kernel::ContractOp::Form::Integer;
+  if (!product || product.getForm() != kernel::ContractOp::Form::Integer)
+    return false;
+  unsigned row = product.getNumBatchLoops(), first = product.getFirstCapture();
+  SmallVector<AffineMap> maps(product.getIndexingMaps().getAsValueRange<AffineMapAttr>());
+  for (auto [index, capture] : llvm::enumerate(product.getCaptures()))
+    if (AffineMap map = maps[first + index];
+        getElementTypeOrSelf(capture.getType()).isF32() && map.isFunctionOfDim(row) && !map.isFunctionOfDim(row + 1))
+      return true;
+  return false;
 }
 
 Value buildErfOf32(const FloatMath &m, Operation *op, Value x) {
   // In a GELU after a product of codes the absolute error is what counts: x (1 + erf(x)). 2e-5 of it are 1e-5 |x| of
   // the GELU: a 200th of a step of 8 bits where codes follow, which is at least 1/510 of the row's largest |x|, and a
   // hundredth of what one rounded factor of the product has already changed. Between floats it would be seen.
-  return finishesCodes(op) && isAddedToOne(op) ? buildErfBesideOne32(m, x) : buildErf32(m, x);
+  return finishesCodesOfRows(op) && isAddedToOne(op) ? buildErfBesideOne32(m, x) : buildErf32(m, x);
 }
 
 Value buildExpm132(const FloatMath &m, Value x) {

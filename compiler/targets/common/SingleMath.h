@@ -21,8 +21,8 @@ mlir::Value buildExpm132(const FloatMath &m, mlir::Value x);
 mlir::Value buildTanh32(const FloatMath &m, mlir::Value x);
 /// erf(x): 1.2e-7; odd.
 mlir::Value buildErf32(const FloatMath &m, mlir::Value x);
-/// erf(x) as |op|, which stands in a kernel's region, needs it: beside 1 in the epilogue of a product of codes with an
-/// absolute error of 2e-5 for a third of the instructions, exactly +-1 from 3.02 on.
+/// erf(x) as |op|, which stands in a kernel's region, needs it: beside 1 in the epilogue of a product of codes that
+/// have a scale a row with an absolute error of 2e-5 for a third of the instructions, exactly +-1 from 3.02 on.
 mlir::Value buildErfOf32(const FloatMath &m, mlir::Operation *op, mlir::Value x);
 /// Logarithms to the bases e, 2 and 10: 1.3e-7, 2.2e-7 and 2.2e-7, around 1 as well; that of a power of two is exact to
 /// base 2. -inf at 0, NaN below.
