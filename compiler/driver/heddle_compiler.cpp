@@ -146,6 +146,7 @@ static LogicalResult measure(const heddle_compile_options_t &request, CompileOpt
   options.quantization.lossyAttention = loss.lossyAttention;
   options.quantization.lossyValues = loss.lossyValues;
   options.quantization.valueRanges = loss.valueRanges;
+  options.quantization.keyOffsets = loss.keyOffsets;
   options.quantization.sampleCount = loss.sampleCount;
   report.loss = std::move(loss);
   return success();

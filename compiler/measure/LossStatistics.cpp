@@ -78,7 +78,13 @@ void LossStatistics::add(ArrayRef<TensorPtr> plain, ArrayRef<TensorPtr> quantize
       place.error += values.front();
     else if (comparison->first == "signal")
       place.signal += values.front();
-    else {
+    else if (comparison->first == "reach")
+      place.reach = std::max(place.reach, values.front());
+    else if (comparison->first == "offset") {
+      place.offsets.resize(values.size(), 0);
+      for (auto [sum, value] : llvm::zip(place.offsets, values))
+        sum += value;
+    } else {
       place.channels.resize(values.size(), 0);
       for (auto [largest, value] : llvm::zip(place.channels, values))
         largest = std::max(largest, value);
@@ -120,6 +126,19 @@ double LossStatistics::getSqnr(size_t place) const {
   double decibels = 10 * std::log10(figures.signal / figures.error);
   // No error at all is infinitely good, errors of nothing and what isn't a number infinitely bad.
   return figures.error == 0 ? kMost : std::isnan(decibels) ? 0 : std::clamp(decibels, 0.0, kMost);
+}
+
+std::vector<float> LossStatistics::getKeyOffsets(size_t place) const {
+  // Below that the offset is less of the keys' range than they leave of it anyway, and isn't worth a subtraction.
+  constexpr float kLeastShare = 0.25F;
+  std::vector<float> means;
+  float largest = 0;
+  for (double sum : places[place].offsets) {
+    means.push_back(static_cast<float>(sum / static_cast<double>(sampleCount)));
+    largest = std::max(largest, std::abs(means.back()));
+  }
+  bool isKnown = llvm::all_of(means, [](float mean) { return std::isfinite(mean); });
+  return isKnown && largest > kLeastShare * places[place].reach ? means : std::vector<float>();
 }
 
 double LossStatistics::getNoise(size_t place) const {

@@ -28,6 +28,9 @@ public:
   double getSqnr(size_t place) const;
   /// max |x| of each channel of a place's input; empty for a table.
   llvm::ArrayRef<float> getChannels(size_t place) const { return places[place].channels; }
+  /// What the keys of a place of attention are on average, for each head and channel; empty where that is little of
+  /// what they reach, or wasn't asked for.
+  std::vector<float> getKeyOffsets(size_t place) const;
   /// 1 - the least of the outputs' mean cosines.
   double getDistance() const;
   /// Noise to signal of a place, as squares.
@@ -46,6 +49,8 @@ private:
   struct Place {
     double error = 0, signal = 0;
     std::vector<float> channels;
+    std::vector<double> offsets; ///< sums of the samples' means
+    float reach = 0;
   };
   static void compare(const heddle_tensor_t *plain, const heddle_tensor_t *quantized, Output &output);
 

@@ -33,7 +33,6 @@ static constexpr size_t kMaxRestoring = 24, kMaxSearchSamples = 32;
 static constexpr StringLiteral kValues = "attention values";
 
 static bool isAttention(const PlaceLoss &place) { return place.kind == "attention" || place.kind == kValues; }
-
 namespace {
 class LossMeasurement {
 public:
@@ -49,7 +48,7 @@ private:
   LogicalResult gatherInputs();
   FailureOr<bool> fetchSample(size_t index);
   LogicalResult measure(ArrayRef<char> selection, size_t maxSamples, LossStatistics &statistics);
-  LogicalResult addValues(LossStatistics &statistics);
+  LogicalResult calibrateAttention(LossStatistics &statistics);
   SmallVector<size_t> findLossyAttention(const LossStatistics &statistics) const;
   LogicalResult chooseAttention(LossStatistics &statistics);
   LogicalResult search(const LossStatistics &all);
@@ -143,7 +142,8 @@ LogicalResult LossMeasurement::compile() {
     return failure();
   both.quantization.channelRanges = loss.channelRanges;
   both.quantization.valueRanges = loss.valueRanges;
-  both.quantization.findsRanges = options.samples && loss.valueRanges.empty();
+  both.quantization.keyOffsets = loss.keyOffsets;
+  both.quantization.findsRanges = options.samples && loss.valueRanges.empty() && loss.keyOffsets.empty();
   both.quantization.floatValues = whyFloatValues(both.quantization, targets);
   both.quantization.floatAttention = whyFloatAttention(both.quantization, targets);
   isPairSafe = isPairSafe.value_or(needsPairSafeWeights(options.compile.quantization, targets));
@@ -292,15 +292,18 @@ LogicalResult LossMeasurement::smooth(LossStatistics &statistics) {
   return exceedsBound(statistics) ? compile() : success();
 }
 
-/// Gives attention's values scales by what they were seen to reach, and measures anew.
-LogicalResult LossMeasurement::addValues(LossStatistics &statistics) {
-  for (auto [i, place] : llvm::enumerate(loss.places))
-    if (place.kind == kValues && !place.nodes.empty()) {
-      std::vector<float> &ranges = loss.valueRanges[place.nodes.front()];
-      for (float range : statistics.getChannels(i))
-        ranges.push_back(roundRange(range));
-    }
-  if (loss.valueRanges.empty())
+/// Scales attention's values by what they reach, takes off keys what they are about, and measures anew.
+LogicalResult LossMeasurement::calibrateAttention(LossStatistics &statistics) {
+  for (auto [i, place] : llvm::enumerate(loss.places)) {
+    if (place.nodes.empty() || !isAttention(place))
+      continue;
+    bool isValues = place.kind == kValues;
+    std::vector<float> numbers = isValues ? statistics.getChannels(i).vec() : statistics.getKeyOffsets(i);
+    llvm::transform(numbers, numbers.begin(), roundRange);
+    if (!numbers.empty())
+      (isValues ? loss.valueRanges : loss.keyOffsets)[place.nodes.front()] = std::move(numbers);
+  }
+  if (loss.valueRanges.empty() && loss.keyOffsets.empty())
     return success();
   session.reset();
   if (failed(compile()))
@@ -451,8 +454,8 @@ LogicalResult LossMeasurement::run() {
   if (options.maxLoss && statistics.getOutputs().empty())
     return errors.add({ErrorCode::H0111, "the model has no output of f32 that could be bounded", "in --max-loss",
                        "leave it out; the report says how noisy each node is, --exclude keeps nodes float"});
-  if (failed(measure(selection, kAll, statistics)) || failed(smooth(statistics)) || failed(addValues(statistics)) ||
-      failed(chooseAttention(statistics)))
+  if (failed(measure(selection, kAll, statistics)) || failed(smooth(statistics)) ||
+      failed(calibrateAttention(statistics)) || failed(chooseAttention(statistics)))
     return failure();
   if (exceedsBound(statistics)) {
     double all = statistics.getRelativeError();

@@ -69,6 +69,8 @@ struct QuantizationLoss {
   std::vector<std::string> lossyValues;    ///< the same of weights and values
   /// What attention's values reach: an option of the compilation.
   std::map<std::string, std::vector<float>> valueRanges;
+  /// What attention's keys are about, where that is much of them: an option of the compilation.
+  std::map<std::string, std::vector<float>> keyOffsets;
   /// What smoothing takes, where it makes the outputs better than they are without: options of the compilation.
   std::map<std::string, std::vector<float>> channelRanges;
   size_t sampleCount = 0;

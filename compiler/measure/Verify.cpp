@@ -152,6 +152,7 @@ LogicalResult Verifier::quantizeModel() {
   split("attention-float-values", quantization.lossyValues);
   quantization.channelRanges = parseRanges(findOption(info, "channel-ranges"));
   quantization.valueRanges = parseRanges(findOption(info, "attention-value-ranges"));
+  quantization.keyOffsets = parseRanges(findOption(info, "attention-key-offsets"));
   return compileModel(compile, context, model, errors);
 }
 

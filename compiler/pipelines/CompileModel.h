@@ -41,6 +41,8 @@ struct QuantizationOptions {
   /// max |x| for each head and channel of attention's values, by the name of one of its nodes: those multiply as 8
   /// bits.
   std::map<std::string, std::vector<float>> valueRanges;
+  /// What is taken off attention's keys, for each head and channel, before they become 8 bits, by the same names.
+  std::map<std::string, std::vector<float>> keyOffsets;
   std::string attention = "auto";          ///< as 8 bits: on, off, or auto: where that is faster and loses little
   bool isAttentionMeasured = false;        ///< auto knows what is lost
   std::vector<std::string> lossyAttention; ///< a node of each whose scores lose too much
@@ -48,8 +50,8 @@ struct QuantizationOptions {
   /// Why all scores stay float (empty: they needn't), decided for other targets than those that are compiled for.
   std::optional<std::string> floatAttention;
   std::optional<std::string> floatValues; ///< the same of weights and values
-  bool compares = false;    ///< both forms side by side, for measurements (nn-quantize-weights says how)
-  bool findsRanges = false; ///< with it: results with the ranges of attention's values
+  bool compares = false;                  ///< both forms side by side, for measurements (nn-quantize-weights says how)
+  bool findsRanges = false;               ///< with it: results with what attention's keys and values reach
 };
 
 /// What to compile and how. Nothing here names a folder that reaches the artifact.

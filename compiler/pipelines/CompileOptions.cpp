@@ -162,6 +162,7 @@ static void setRanges(ModuleOp module, StringRef name, const std::map<std::strin
 void heddle::setRanges(const QuantizationOptions &options, ModuleOp module) {
   ::setRanges(module, nn::NnDialect::getChannelRangesAttrName(), options.channelRanges);
   ::setRanges(module, nn::NnDialect::getValueRangesAttrName(), options.valueRanges);
+  ::setRanges(module, nn::NnDialect::getKeyOffsetsAttrName(), options.keyOffsets);
 }
 
 void heddle::addQuantizationOptions(const QuantizationOptions &options, ArrayRef<CompiledTarget> targets,
@@ -175,6 +176,8 @@ void heddle::addQuantizationOptions(const QuantizationOptions &options, ArrayRef
     normalized.push_back({"attention-float-values", llvm::join(options.lossyValues, " ")});
   if (whyFloatValues(options, targets).empty() && !options.valueRanges.empty())
     normalized.push_back({"attention-value-ranges", formatRanges(options.valueRanges)});
+  if (whyFloatAttention(options, targets).empty() && !options.keyOffsets.empty())
+    normalized.push_back({"attention-key-offsets", formatRanges(options.keyOffsets)});
   if (options.scheme.empty())
     return;
   normalized.push_back({"quantize", options.scheme});

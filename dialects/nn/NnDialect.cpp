@@ -108,7 +108,7 @@ LogicalResult NnDialect::verifyOperationAttribute(Operation *op, NamedAttribute 
       return success();
     return op->emitError("expects '") << name << "' to hold places with a kind and nodes, got " << attribute.getValue();
   }
-  if (name == getChannelRangesAttrName() || name == getValueRangesAttrName()) {
+  if (name == getChannelRangesAttrName() || name == getValueRangesAttrName() || name == getKeyOffsetsAttrName()) {
     auto ranges = dyn_cast<DictionaryAttr>(attribute.getValue());
     auto areNumbers = [](NamedAttribute entry) { return isa<DenseF32ArrayAttr>(entry.getValue()); };
     if (ranges && llvm::all_of(ranges, areNumbers))

@@ -44,6 +44,8 @@ def Nn_Dialect : Dialect {
       the node multiplies, from calibration.
     - `nn.value_ranges = {"/layer.0/Softmax" = array<f32: 2.5, 1.0>}` on a module: max |x| for each head and channel of
       the values of the node's attention, from calibration.
+    - `nn.key_offsets = {"/layer.0/Softmax" = array<f32: 7.5, -0.5>}` on a module: what the keys of the node's attention
+      are about, for each head and channel, from calibration.
     - `nn.specializes = @main` on a function: it is the entry point @main for some of its inputs' sizes.
 
     An imported op's location is `fused<#nn.onnx_op<"MatMul", "", 17>>["/layer.0/MatMul"]`: the node's name, and as
@@ -70,6 +72,8 @@ def Nn_Dialect : Dialect {
     static constexpr llvm::StringLiteral getChannelRangesAttrName() { return "nn.channel_ranges"; }
     /// Name of the module attribute with ranges of attention's values from calibration.
     static constexpr llvm::StringLiteral getValueRangesAttrName() { return "nn.value_ranges"; }
+    /// Name of the module attribute with what attention's keys are about, from calibration.
+    static constexpr llvm::StringLiteral getKeyOffsetsAttrName() { return "nn.key_offsets"; }
     /// Name of the module attribute that says of each place of weights what it became.
     static constexpr llvm::StringLiteral getQuantizationAttrName() { return "nn.quantization"; }
     /// Name of the function attribute that names the entry point which the function is for some sizes.

@@ -71,6 +71,18 @@ void Comparison::measure(OpBuilder &builder, int64_t index, Value plain, Value q
             builder.create<ReduceOp>(loc, ReduceKind::Max, sizes, builder.getDenseI64ArrayAttr(axes), false));
 }
 
+void Comparison::measureKeys(OpBuilder &builder, int64_t index, Value keys, ArrayRef<int64_t> channels) {
+  Location loc = keys.getLoc();
+  SmallVector<int64_t> axes, all = llvm::to_vector(llvm::seq<int64_t>(0, typeOf(keys).getRank()));
+  llvm::copy_if(all, std::back_inserter(axes), [&](int64_t axis) { return !llvm::is_contained(channels, axis); });
+  auto reduce = [&](StringRef name, ReduceKind kind, Value value, ArrayRef<int64_t> axes) {
+    addResult(name, first + index,
+              builder.create<ReduceOp>(loc, kind, value, builder.getDenseI64ArrayAttr(axes), /*keepdims=*/false));
+  };
+  reduce("offset", ReduceKind::Mean, keys, axes);
+  reduce("reach", ReduceKind::Max, builder.create<UnaryOp>(loc, UnaryKind::Abs, keys), all);
+}
+
 Value Comparison::choose(OpBuilder &builder, int64_t index, Value plain, Value quantized) {
   Location loc = plain.getLoc();
   index += first;

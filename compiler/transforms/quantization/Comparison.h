@@ -20,6 +20,8 @@ public:
   /// |x| over all dimensions but |channels|.
   void measure(mlir::OpBuilder &builder, int64_t index, mlir::Value plain, mlir::Value quantized,
                mlir::Value activation, llvm::ArrayRef<int64_t> channels);
+  /// Hands out what |keys|, of place |index|, are on average for each index of |channels|, and max |x| of them all.
+  void measureKeys(mlir::OpBuilder &builder, int64_t index, mlir::Value keys, llvm::ArrayRef<int64_t> channels);
   /// |quantized| where the input says that place |index| counts, else |plain|.
   mlir::Value choose(mlir::OpBuilder &builder, int64_t index, mlir::Value plain, mlir::Value quantized);
 

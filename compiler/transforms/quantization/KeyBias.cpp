@@ -80,9 +80,12 @@ static bool dropShare(SplitOp split, unsigned number) {
   return true;
 }
 
+/// True if something sees the scores as they are, not their differences in a row.
+static bool seesScores(attn::SdpaOp op) { return op.getLse() || !isAdditive(op.getScore()); }
+
 bool nn::dropKeyBias(attn::SdpaOp op) {
   // 1. What sees the scores as they are.
-  if (op.getLse() || !isAdditive(op.getScore()))
+  if (seesScores(op))
     return false;
   // 2. Who else reads the keys.
   ReshapeOp heads = findHeads(op);
@@ -98,5 +101,41 @@ bool nn::dropKeyBias(attn::SdpaOp op) {
   Operation *sum = bias->getOwner();
   heads->setOperand(0, sum->getOperand(1 - bias->getOperandNumber()));
   sum->erase();
+  return true;
+}
+
+std::optional<SmallVector<int64_t>> nn::findKeyAxes(attn::SdpaOp op) {
+  if (seesScores(op))
+    return std::nullopt;
+  SmallVector<int64_t> axes;
+  for (auto [axis, expr] : llvm::enumerate(op.getKeyMapOrDefault().getResults()))
+    if (unsigned position = cast<AffineDimExpr>(expr).getPosition();
+        position == attn::kHead || position == attn::kHeadSize) {
+      axes.push_back(static_cast<int64_t>(axis));
+      if (typeOf(op.getKey()).isDynamicDim(axis))
+        return std::nullopt;
+    }
+  return axes;
+}
+
+bool nn::subtractKeyOffsets(attn::SdpaOp op, ArrayRef<float> offsets) {
+  std::optional<SmallVector<int64_t>> axes = findKeyAxes(op);
+  if (!axes)
+    return false;
+  RankedTensorType keys = typeOf(op.getKey());
+  SmallVector<int64_t> shape(keys.getRank(), 1);
+  for (int64_t axis : *axes)
+    shape[axis] = keys.getDimSize(axis);
+  if (ShapedType::getNumElements(shape) != static_cast<int64_t>(offsets.size()))
+    return false;
+  // In front of what cuts channels to heads, where it joins the projection's kernel.
+  ReshapeOp heads = findHeads(op);
+  OpOperand &operand = heads ? heads->getOpOperand(0) : op.getKeyMutable();
+  if (heads)
+    shape = {static_cast<int64_t>(offsets.size())};
+  OpBuilder builder(heads ? heads : op);
+  auto type = RankedTensorType::get(shape, builder.getF32Type());
+  Value constant = builder.create<ConstantOp>(op.getLoc(), DenseElementsAttr::get(type, offsets));
+  operand.set(builder.create<BinaryOp>(op.getLoc(), BinaryKind::Sub, operand.get(), constant));
   return true;
 }

@@ -15,6 +15,15 @@ namespace heddle::nn {
 /// plain to see.
 bool dropKeyBias(attn::SdpaOp op);
 
+/// Dimensions of |op|'s key that count heads and channels, in ascending order; nothing where a constant would be seen,
+/// or there aren't constantly many of them.
+std::optional<llvm::SmallVector<int64_t>> findKeyAxes(attn::SdpaOp op);
+
+/// Takes |offsets|, one for each index of those dimensions, the last one fastest, off |op|'s keys, where its projection
+/// has no constant that could be left out. Any numbers do; those that keys are about leave their codes most to say.
+/// Does nothing, and returns false, where there aren't as many.
+bool subtractKeyOffsets(attn::SdpaOp op, llvm::ArrayRef<float> offsets);
+
 } // namespace heddle::nn
 
 #endif // HEDDLE_COMPILER_TRANSFORMS_QUANTIZATION_KEYBIAS_H

@@ -97,6 +97,8 @@ def QuantizeAttentionPass : Pass<"attn-quantize-attention", "::mlir::ModuleOp"> 
 
     Where the key's projection adds a bias, no score region but a sum sees it, and nobody else reads the keys, they lose
     it: softmax doesn't depend on it (it adds one number to all scores of a row), and codes have its range for the rest.
+    Where there is none to take off, what the module's attribute `nn.key_offsets` has for each head and channel, under
+    the name of one of the attention's nodes, is subtracted from the keys. The attribute is used up.
 
     Weights and values multiply as codes too (`pv_int8_block`, of 256 keys) where the module's attribute
     `nn.value_ranges` has max |value| for each head and channel, under the name of one of the attention's nodes; the
@@ -110,7 +112,8 @@ def QuantizeAttentionPass : Pass<"attn-quantize-attention", "::mlir::ModuleOp"> 
 
     With `compare` all forms are kept as nn-quantize-weights does it; places count on from its places. `ranges` then asks
     for the ranges of values, `heddle.channels.N`, in order of the values' dimensions; values whose ranges aren't known
-    have the float form for both.
+    have the float form for both. Of keys without a bias it asks for the mean of each head and channel,
+    `heddle.offset.N`, and the largest magnitude, `heddle.reach.N`.
 
     Input invariant: shapes are inferred; locations name the model's nodes.
     Output IR: every attention that may be is marked.
@@ -126,11 +129,12 @@ def QuantizeAttentionPass : Pass<"attn-quantize-attention", "::mlir::ModuleOp"> 
     ListOption<"lossyValues", "lossy-values", "std::string", "The same for values">,
     Option<"compare", "compare", "bool", /*default=*/"false",
            "Keep the float forms too, with an input that selects and results that compare">,
-    Option<"ranges", "ranges", "bool", /*default=*/"false", "With compare: results with the ranges of values">];
+    Option<"ranges", "ranges", "bool", /*default=*/"false", "With compare: results with what keys and values reach">];
   let statistics = [
     Statistic<"numScores", "num-scores", "Attentions whose scores are quantised">,
     Statistic<"numValues", "num-values", "Attentions whose weights and values are quantised">,
-    Statistic<"numKeyBiases", "num-key-biases", "Biases taken off keys">
+    Statistic<"numKeyBiases", "num-key-biases", "Biases taken off keys">,
+    Statistic<"numKeyOffsets", "num-key-offsets", "Keys from which calibrated offsets are subtracted">
   ];
   let dependentDialects = ["::heddle::attn::AttnDialect", "::heddle::nn::NnDialect"];
 }

@@ -41,6 +41,8 @@ struct AttentionSite {
   SmallVector<StringRef> nodes;                  ///< of the model, that it stands for
   std::array<StringRef, NumProducts> reasons;    ///< why a product stays float; empty where it is quantised
   ArrayRef<float> ranges;                        ///< of its values; empty where they aren't known
+  ArrayRef<float> offsets;                       ///< of its keys; empty where they aren't known
+  bool needsOffsets = false;                     ///< these are to be found
   std::array<int64_t, NumProducts> indices = {}; ///< numbers of the places that are quantised
 
   bool quantizes(Product product) const { return reasons[product].empty(); }
@@ -53,6 +55,7 @@ struct QuantizeAttentionPass : impl::QuantizeAttentionPassBase<QuantizeAttention
 
 private:
   FailureOr<SmallVector<AttentionSite>> findSites(func::FuncOp func, NodePatterns &patterns);
+  ArrayRef<float> findNumbers(const AttentionSite &site, StringRef name);
   ArrayRef<float> findRanges(const AttentionSite &site);
   StringRef whyImpossible(const AttentionSite &site, Product product);
   void follow(MutableArrayRef<AttentionSite> sites);
@@ -121,23 +124,29 @@ StringRef QuantizeAttentionPass::whyNotWorthwhile(attn::SdpaOp op, Product produ
   return queries == keys ? "" : "its queries may be fewer than its keys";
 }
 
-/// The ranges of |site|'s values by one of its nodes; none where there are as many as it has no use for.
-ArrayRef<float> QuantizeAttentionPass::findRanges(const AttentionSite &site) {
-  auto known = getOperation()->getAttrOfType<DictionaryAttr>(NnDialect::getValueRangesAttrName());
-  std::optional<int64_t> count = countValueScales(site.op);
+/// What the module's attribute |name| has for |site|, by one of its nodes.
+ArrayRef<float> QuantizeAttentionPass::findNumbers(const AttentionSite &site, StringRef name) {
+  auto known = getOperation()->getAttrOfType<DictionaryAttr>(name);
   for (StringRef node : known ? ArrayRef<StringRef>(site.nodes) : ArrayRef<StringRef>())
-    if (auto found = known.getAs<DenseF32ArrayAttr>(node); found && found.size() == count)
+    if (auto found = known.getAs<DenseF32ArrayAttr>(node))
       return found;
   return {};
+}
+
+/// The ranges of |site|'s values; none where there are as many as it has no use for.
+ArrayRef<float> QuantizeAttentionPass::findRanges(const AttentionSite &site) {
+  ArrayRef<float> found = findNumbers(site, NnDialect::getValueRangesAttrName());
+  return static_cast<int64_t>(found.size()) == countValueScales(site.op) ? found : ArrayRef<float>();
 }
 
 FailureOr<SmallVector<AttentionSite>> QuantizeAttentionPass::findSites(func::FuncOp func, NodePatterns &patterns) {
   SmallVector<AttentionSite> sites;
   for (auto op : func.getOps<attn::SdpaOp>()) {
-    AttentionSite site{op, {}, {}, {}};
+    AttentionSite site{op, {}, {}, {}, {}};
     for (const OnnxNode &node : findOnnxNodes(op.getLoc()))
       site.nodes.push_back(node.name);
     site.ranges = findRanges(site);
+    site.offsets = findNumbers(site, NnDialect::getKeyOffsetsAttrName());
     sites.push_back(std::move(site));
   }
   std::unique_ptr<ShapeAnalysis> shapes;
@@ -202,6 +211,8 @@ void QuantizeAttentionPass::compareForms(Comparison &comparison, const Attention
   if (site.quantizes(Scores)) {
     scores = makeForm(true, false);
     comparison.measure(builder, site.indices[Scores], plain, scores, /*activation=*/nullptr, {});
+    if (site.needsOffsets)
+      comparison.measureKeys(builder, site.indices[Scores], op.getKey(), *findKeyAxes(op));
     result = choose(Scores, plain, scores);
   }
   if (site.quantizes(Values)) {
@@ -227,12 +238,16 @@ void QuantizeAttentionPass::quantize(func::FuncOp func, MutableArrayRef<Attentio
   std::optional<Comparison> comparison;
   if (compare)
     comparison.emplace(func, count);
-  for (const AttentionSite &site : sites) {
+  for (AttentionSite &site : sites) {
     numScores += site.quantizes(Scores);
     numValues += site.quantizes(Values);
     // All forms that are compared lose it: to float ones it makes no difference.
-    if (site.quantizes(Scores))
-      numKeyBiases += dropKeyBias(site.op);
+    if (site.quantizes(Scores) && dropKeyBias(site.op))
+      ++numKeyBiases;
+    else if (site.quantizes(Scores) && subtractKeyOffsets(site.op, site.offsets))
+      ++numKeyOffsets;
+    else if (site.quantizes(Scores))
+      site.needsOffsets = ranges && findKeyAxes(site.op);
     if (!comparison)
       setForm(site.op, site, site.quantizes(Scores), site.quantizes(Values));
     else if (site.quantizes(Scores) || site.quantizes(Values))
@@ -264,6 +279,7 @@ void QuantizeAttentionPass::runOnOperation() {
       reasons[site.nodes] = site.reasons;
   }
   module->removeAttr(NnDialect::getValueRangesAttrName());
+  module->removeAttr(NnDialect::getKeyOffsetsAttrName());
 }
 
 } // namespace heddle::nn

@@ -22,8 +22,10 @@
 // RANGES-SAME: tensor<2xi1> {nn.dims = [2], nn.name = "heddle.selection"}
 // RANGES-SAME: tensor<2x32xf32> {nn.dims = [2, 32], nn.name = "heddle.channels.1"}
 // RANGES-NOT: pv_int8_block
+// RANGES: nn.reduce mean {{.*}} axes [0, 1] :
+// RANGES: nn.reduce max {{.*}} axes [0, 1, 2, 3] :
 // RANGES: %[[SIZES:.*]] = nn.unary abs
-// RANGES: nn.reduce max %[[SIZES]] axes [0, 1]
+// RANGES: nn.reduce max %[[SIZES]] axes [0, 1] :
 // RANGES-NOT: pv_int8_block
 func.func @main(%x: tensor<?x?x64xf32> {nn.name = "x", nn.dims = ["b", "s", 64]})
     -> (tensor<?x?x2x32xf32> {nn.name = "z", nn.dims = ["b", "s", 2, 32]}) {
