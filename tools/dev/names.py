@@ -4,7 +4,7 @@
 import re
 
 VERBS = ("convert raise infer fuse decompose tile vectorize bufferize quantize fold propagate outline select "
-         "verify").split()
+         "print verify").split()
 PREFIXES = "nn attn kernel rt cpu vulkan".split()
 KEBAB = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 

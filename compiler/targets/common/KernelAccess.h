@@ -20,8 +20,8 @@ struct KernelAccess {
   llvm::SmallVector<unsigned> bindings;
   unsigned numInputs = 0;                        ///< of the root
   llvm::SmallVector<Polynomial> bindingElements; ///< per binding of the function
-  /// A region reads a table at data-dependent indices or divides integers, or an update has such a place: the kernel may
-  /// return an error.
+  /// A region reads a table at data-dependent indices or divides integers, or an update has such a place: the kernel
+  /// may return an error.
   bool canFail = false;
 
   explicit KernelAccess(kernel::FuncOp func);

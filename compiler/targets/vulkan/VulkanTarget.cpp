@@ -10,6 +10,7 @@
 
 #include "compiler/targets/common/ExpandMath.h"
 #include "compiler/targets/common/KernelName.h"
+#include "compiler/targets/common/SplitDoubles.h"
 #include "compiler/targets/vulkan/CompileShader.h"
 #include "compiler/targets/vulkan/Generators.h"
 #include "compiler/targets/vulkan/Passes.h"
@@ -59,7 +60,7 @@ std::string VulkanTarget::getKernelName(kernel::FuncOp func) const {
 
 FailureOr<std::vector<ShaderText>> printShaders(kernel::FuncOp func) {
   OwningOpRef<kernel::FuncOp> copy(cast<kernel::FuncOp>(func->clone()));
-  if (func.getRoot() && failed(expandRegionMath(*copy)))
+  if (func.getRoot() && (failed(splitRegionDoubles(*copy)) || failed(expandRegionMath(*copy))))
     return failure();
   FailureOr<ShaderPlan> plan = ShaderPlan::create(*copy);
   if (failed(plan))

@@ -1,0 +1,45 @@
+// The text of a map's shader: constants and inputs in bindings of their own, places by push constants, tails left out; and
+// doubles within a region as pairs of floats.
+//
+// RUN: heddle-opt %s --vulkan-select-lowering-config --vulkan-print-shaders -o /dev/null | FileCheck %s
+
+// CHECK: // @scale, form plain
+// CHECK: #version 450
+// CHECK: layout(push_constant) uniform Push {
+// CHECK-NEXT: uint first_x, first_y, first_z;
+// CHECK: layout(set = 0, binding = 0, std430) readonly buffer
+// CHECK: layout(set = 0, binding = 1, std430) readonly buffer
+// CHECK: layout(set = 0, binding = 3, std430) buffer
+// CHECK: layout(constant_id = 3) const int ELEMENTS = 4;
+// CHECK: void main() {
+// CHECK: int end0 = min(8,
+// CHECK: for (int {{.*}} < end0;
+// CHECK: precise float {{.*}} = {{.*}} * {{.*}};
+kernel.func @scale(%x: tensor<?x8xf32> {kernel.dims = array<i64: 0>}, %w: tensor<8xf32> {kernel.constant}, %n: index)
+    -> (tensor<?x8xf32> {kernel.dims = array<i64: 0>}) {
+  %y = kernel.map sizes(%n) bounds(affine_map<()[s0] -> (s0, 8)>) ins(%x, %w : tensor<?x8xf32>, tensor<8xf32>)
+      attributes {indexing_maps = [affine_map<(i, j)[s0] -> (i, j)>, affine_map<(i, j)[s0] -> (j)>,
+                                   affine_map<(i, j)[s0] -> (i, j)>]} {
+  ^bb0(%e: f32, %f: f32):
+    %r = arith.mulf %e, %f : f32
+    kernel.yield %r : f32
+  } : tensor<?x8xf32>
+  kernel.return %y : tensor<?x8xf32>
+}
+
+// CHECK: // @halves, form plain
+// CHECK-NOT: double
+// CHECK: floor(
+kernel.func @halves(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %y = kernel.map bounds(affine_map<() -> (8)>) ins(%x : tensor<8xf32>)
+      attributes {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>]} {
+  ^bb0(%e: f32):
+    %wide = arith.extf %e : f32 to f64
+    %half = arith.constant 0.5 : f64
+    %r = arith.mulf %wide, %half : f64
+    %whole = math.floor %r : f64
+    %n = arith.truncf %whole : f64 to f32
+    kernel.yield %n : f32
+  } : tensor<8xf32>
+  kernel.return %y : tensor<8xf32>
+}
