@@ -130,7 +130,8 @@ def Kernel_AttentionOp : Kernel_Root<"attention"> {
     The value's scales are an f32 input behind the scale's, whose map depends on g and e alone:
 
       code[n] = roundeven(127 * exp(s[n] - max s of n's block))
-      results[map(b, g, r, m, e)] = join over the blocks of (value_scale * sum of code[n] * value_code[map], sum of code[n])
+      results[map(b, g, r, m, e)] = join over the blocks of
+                                    (value_scale * sum of code[n] * value_code[map], sum of code[n])
 
     With a `probability` region there are two passes over the keys: one for each row's maximum and sum, one for its
     weights. The region is applied to every key below kv_len, with 0 for those that the mask hides; targets skip hidden

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""`accept vulkan`: shaders beside shaders written by hand, a model beside the sum of its kernels, products beside another
-Vulkan engine. On a software device these are overheads and the shape of shaders, not the speed of any GPU."""
+"""`accept vulkan`: shaders beside shaders written by hand, a model beside the sum of its kernels, products beside
+another Vulkan engine. On a software device these are overheads and the shape of shaders, not the speed of any GPU."""
 
 import dataclasses
 import re
@@ -36,7 +36,8 @@ class Plan:
 
 VULKAN = Plan(model="bert-base", length=128, chains=[(128, 768, 1), (128, 768, 12), (16, 768, 1)],
               of_rival=1, dispatches=(1, 16, 64), dispatch_us=50, shaders=True)
-TINY = Plan(model=None, length=0, chains=[(4, 32, 2)], of_rival=1e6, dispatches=(1, 16, 8), dispatch_us=1e6, shaders=False)
+TINY = Plan(model=None, length=0, chains=[(4, 32, 2)], of_rival=1e6, dispatches=(1, 16, 8), dispatch_us=1e6,
+            shaders=False)
 
 
 def shaders(settings):

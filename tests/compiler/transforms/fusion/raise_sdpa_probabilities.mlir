@@ -13,7 +13,7 @@
 // CHECK-NEXT: ^bb0(%[[S:.*]]: f32, {{.*}}, %[[KEEP:.*]]: i1):
 // CHECK: %[[STEPS:.*]] = arith.divf %[[S]], %{{.*}} : f32
 // CHECK-NEXT: math.roundeven %[[STEPS]] : f32
-// CHECK: arith.fptosi {{.*}} : f32 to i8
+// CHECK: arith.trunci {{.*}} : i32 to i8
 // CHECK: %[[FLOAT:.*]] = arith.mulf
 // CHECK: %[[MASKED:.*]] = arith.select %[[KEEP]], %[[FLOAT]], %{{.*}} : f32
 // CHECK-NEXT: attn.yield %[[MASKED]] : f32
