@@ -53,6 +53,10 @@ LogicalResult heddle::addShaders(ModuleOp module, const TargetImage &image, cons
                                   << kernel->name << "', got " << shader.operands.size();
     auto table = std::make_unique<fb::ShaderT>();
     table->can_fail = shader.canFail;
+    if (shader.table) {
+      table->table_operand = static_cast<int32_t>(shader.table->operand);
+      table->table_row_bytes = shader.table->rowBytes;
+    }
     for (const ShaderOperand &operand : shader.operands) {
       std::optional<fb::ElementType> type = getElementType(operand.type);
       if (!type)

@@ -66,11 +66,18 @@ struct SelfTest {
   std::vector<SelfTestOutput> outputs;
 };
 
+/// A constant operand of which a dispatch may have some rows only.
+struct ShaderSlicedTable {
+  uint32_t operand;
+  uint32_t rowBytes; ///< on the device
+};
+
 struct Shader {
-  std::vector<ShaderOperand> operands; ///< inputs, then results, as in the kernel's signature
-  bool canFail = false;                ///< the push constants hold the place of an error record
-  std::vector<ShaderVariant> variants; ///< best first; the last must run on any device
-  std::optional<SelfTest> selfTest;    ///< none: a kernel without a small case
+  std::vector<ShaderOperand> operands;    ///< inputs, then results, as in the kernel's signature
+  bool canFail = false;                   ///< the push constants hold the place of an error record
+  std::vector<ShaderVariant> variants;    ///< best first; the last must run on any device
+  std::optional<ShaderSlicedTable> table; ///< the push constants hold which rows a dispatch has of it
+  std::optional<SelfTest> selfTest;       ///< none: a kernel without a small case
 };
 
 } // namespace heddle

@@ -131,8 +131,8 @@ def Attn_SdpaOp : Attn_SdpaBaseOp<"sdpa", [AttrSizedResultSegments]> {
     1024, which is the greatest allowed. Codes depend on their own row alone, so neither the batch nor padding matters.
 
     **Values of bytes.** With `pv_int8_block` = B weights and value, of f32, multiply as integers of 8 bits, for one
-    block of B keys (from key 0 on) at a time. `value_scale`, whose extents of batch and keys are 1, is what value's codes
-    stand for; a block's weights are relative to its own greatest score:
+    block of B keys (from key 0 on) at a time. `value_scale`, whose extents of batch and keys are 1, is what value's
+    codes stand for; a block's weights are relative to its own greatest score:
 
         value_code = clamp(round_half_even(value * (1 / value_scale)), -127, 127)
         code[j]    = round_half_even(127 * exp(score[j] - block_max))          (0 to 127; 0 for hidden keys)

@@ -92,7 +92,9 @@ heddle_status_t table_reader::read_shader(const fb::Shader &shader, const kernel
   if (count(shader.operands()) != kernel.binding_count)
     return damaged(format("a shader of kernel '%s' has %zu of %u operands", kernel.name, count(shader.operands()),
                           kernel.binding_count));
-  const uint64_t words = first_workgroup_words + table.can_fail + uint64_t(kernel.binding_count) + kernel.size_count;
+  const uint64_t table_words = shader.table_operand() == -1 ? 0 : 2;
+  const uint64_t words =
+      first_workgroup_words + table_words + table.can_fail + uint64_t(kernel.binding_count) + kernel.size_count;
   if (words > HEDDLE_MAX_PUSH_CONSTANTS)
     return damaged(format("a shader of kernel '%s' has %llu words of push constants", kernel.name,
                           static_cast<unsigned long long>(words)));
@@ -104,6 +106,15 @@ heddle_status_t table_reader::read_shader(const fb::Shader &shader, const kernel
           format("operand %zu of a shader of kernel '%s' has an unknown type or storage buffer", i, kernel.name));
     table.operands.push_back(
         {static_cast<heddle_element_type_t>(operand.type()), static_cast<shader_binding>(operand.binding())});
+  }
+  if (table_words != 0) {
+    const auto operand = static_cast<uint32_t>(shader.table_operand()); // what is below 0 is too large
+    if (operand >= table.operands.size() || table.operands[operand].binding != shader_binding::constants ||
+        shader.table_row_bytes() == 0)
+      return damaged(format("a shader of kernel '%s' has rows of %u bytes of operand %d, which is no table",
+                            kernel.name, shader.table_row_bytes(), shader.table_operand()));
+    table.table = operand;
+    table.table_row_bytes = shader.table_row_bytes();
   }
   for (size_t i = 0; i < count(shader.variants()); ++i) {
     shader_variant_table &variant = table.variants.emplace_back();

@@ -31,12 +31,18 @@ namespace heddle::conformance {
 // Compiling
 //===----------------------------------------------------------------------===//
 
-/// Numbers of the function's inputs that a program has as constants: packed weights and the scales of their blocks.
+/// Numbers of the function's inputs that a program has as constants: those marked so in the text, packed weights and
+/// the scales of their blocks.
 static std::vector<unsigned> constant_inputs(kernel::FuncOp func) {
   auto contract = dyn_cast<kernel::ContractOp>(*func.getRoot());
-  if (!contract || !contract.getPackedRhs())
-    return {};
-  std::vector<unsigned> numbers = {cast<BlockArgument>(contract.getRhs()).getArgNumber()};
+  std::vector<unsigned> numbers;
+  if (!contract || !contract.getPackedRhs()) {
+    for (unsigned i = 0; i < func.getNumInputs(); ++i)
+      if (func.isConstantInput(i))
+        numbers.push_back(i);
+    return numbers;
+  }
+  numbers = {cast<BlockArgument>(contract.getRhs()).getArgNumber()};
   if (auto scales = contract.getScalesInput())
     numbers.push_back(cast<BlockArgument>(contract.getInputs()[*scales]).getArgNumber());
   return numbers;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Runs kernels on a Vulkan device through the runtime: each run is an artifact of one dispatch, so that what is tested
-// is what users have, from push constants to barriers. Packed weights are constants, all other inputs the caller's.
+// is what users have, from push constants to barriers. Packed weights are constants, as are inputs marked
+// kernel.constant; all others are the caller's.
 
 #pragma once
 

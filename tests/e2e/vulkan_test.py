@@ -8,6 +8,7 @@ hour on a software device.
 import json
 import os
 import unittest
+import unittest.mock
 
 import numpy as np
 
@@ -104,6 +105,23 @@ class VulkanTest(case.ArtifactTestCase):
                 ours, theirs = vulkan.run(feeds), cpu.run(feeds)
                 for name, values in theirs.items():
                     self.assertLessEqual(models.difference(ours[name], values), BOUND, f"{batch}x{length} {name}")
+
+    def test_models_run_where_little_can_be_bound(self):
+        # 47 MB of embeddings (12 MB as codes) a MiB at a time, weights and activations in slices, 16 KB of shared memory.
+        lowered = {"HEDDLE_VULKAN_LIMITS": "range=1048576,shared=16384,groups=256"}
+        for options in ((), ("--quantize", "w8a8", "--no-measure")):
+            artifact = self.compiled(models.minilm(), *options)
+            with heddle.Program(artifact, device="vulkan") as whole:
+                feeds = models.feeds(whole.inputs, 2, 65)
+                expected = whole.run(feeds)
+            with unittest.mock.patch.dict(os.environ, lowered), heddle.Program(artifact, device="vulkan") as program:
+                for name, values in program.run(feeds).items():
+                    self.assertEqual(values.tobytes(), expected[name].tobytes(), f"{options} {name}")
+            if options:
+                continue
+            with heddle.Program(artifact) as cpu:
+                for name, values in cpu.run(feeds).items():
+                    self.assertLessEqual(models.difference(expected[name], values), BOUND, name)
 
     def test_rows_are_invariant(self):
         for options in ((), ("--quantize", "w8a8", "--no-measure")):

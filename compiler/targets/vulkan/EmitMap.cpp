@@ -14,6 +14,7 @@ LogicalResult planMap(ShaderPlan &plan) {
   mergeLoops(plan.nest, SmallVector<bool>(plan.nest.getNumLoops(), true), plan.findUsedIndices());
   plan.ensureLoop();
   plan.setNeighbourAxes(llvm::to_vector(llvm::seq<unsigned>(0, plan.nest.getNumLoops())));
+  plan.findSlicedTable(std::nullopt);
   return success();
 }
 
@@ -37,7 +38,15 @@ LogicalResult emitMap(ShaderEmitter &emitter, StringRef form) {
   for (unsigned input = 0; input < plan.getNumInputs(); ++input)
     elements.push_back(emitter.let(ShaderEmitter::glslType(plan.getOperandType(plan.bindings[input]).getElementType()),
                                    emitter.loadInput(input, loops)));
-  auto results = RegionPrinter(emitter, loops).print(plan.root->getRegion(0), elements);
+  RegionPrinter printer(emitter, loops);
+  if (plan.slicedTable) {
+    // The element is that dispatch's which has its row.
+    auto hasRow = printer.printHasRow(elements);
+    if (failed(hasRow))
+      return failure();
+    emitter.line("if (!" + *hasRow + ") continue;");
+  }
+  auto results = printer.print(plan.root->getRegion(0), elements);
   if (failed(results))
     return failure();
   for (auto [result, value] : llvm::enumerate(*results))

@@ -49,6 +49,7 @@ LogicalResult planRowwise(ShaderPlan &plan) {
     y.push_back(rest.pop_back_val());
   plan.setAxes(x, y, rest);
   plan.skipEmptyResults();
+  plan.findSlicedTable(plan.nest.getNumLoops() - 1);
   return success();
 }
 
@@ -63,6 +64,8 @@ public:
 
   LogicalResult emit() {
     std::string exists = merger.nameRow(loops);
+    if (plan.slicedTable && failed(skipOthersRows(exists)))
+      return failure();
     if (merger.form() == LaneForm::Single)
       emitter.open("if (" + exists + ")");
     for (unsigned end = op.getCombiners().size(); stats.size() < end;)
@@ -77,6 +80,26 @@ public:
   }
 
 private:
+  /// A row is that dispatch's which has its row of the sliced table: for others it doesn't exist. Lanes meet at
+  /// barriers, so a workgroup can leave only where all of it is one row.
+  LogicalResult skipOthersRows(std::string &exists) {
+    SmallVector<std::string> arguments;
+    Block *block = Value(plan.slicedTable->index).getParentBlock();
+    for (unsigned input = 0; input < plan.getNumInputs(); ++input) {
+      Type type = plan.getOperandType(plan.bindings[input]).getElementType();
+      // What changes along the row isn't what the index is made of.
+      bool isKnown = !block->getArgument(input).use_empty() && !plan.getInput(input).uses(row);
+      arguments.push_back(isKnown ? emitter.let(ShaderEmitter::glslType(type), emitter.loadInput(input, loops)) : "");
+    }
+    auto hasRow = RegionPrinter(emitter, loops).printHasRow(arguments);
+    if (failed(hasRow))
+      return failure();
+    if (merger.form() != LaneForm::Single)
+      emitter.line("if (gl_WorkGroupSize.y == 1u && !" + *hasRow + ") return;");
+    exists = emitter.let("bool", exists + " && " + *hasRow, "exists");
+    return success();
+  }
+
   /// Opens the loop over this lane's elements: |chunk| neighbours at a time, so that bytes are written as whole words.
   void openElements() {
     std::string width = std::to_string(chunk);

@@ -3,6 +3,7 @@
 #include "compiler/targets/vulkan/RegionPrinter.h"
 
 #include "heddle/executable_abi.h"
+#include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -44,6 +45,29 @@ LogicalResult RegionPrinter::hoist(Region &region, ArrayRef<std::string> argumen
   }
   hoisted = values;
   return success();
+}
+
+FailureOr<std::string> RegionPrinter::printHasRow(ArrayRef<std::string> arguments) {
+  SlicedTable table = *emitter.plan.slicedTable;
+  Block *block = table.index.getParentBlock();
+  llvm::SetVector<Operation *> needed;
+  if (Operation *op = table.index.getDefiningOp()) {
+    BackwardSliceOptions options;
+    options.inclusive = true;
+    options.filter = [&](Operation *other) { return other->getBlock() == block; };
+    getBackwardSlice(op, &needed, options);
+  }
+  values.clear();
+  for (auto [argument, value] : llvm::zip(block->getArguments(), arguments))
+    if (!value.empty())
+      values[argument] = value;
+  for (Operation &op : *block)
+    if (needed.contains(&op) && failed(printOp(&op)))
+      return failure();
+  std::string index = lookup(table.index),
+              rows = std::to_string(emitter.plan.getOperandType(table.operand).getDimSize(0));
+  std::string row = emitter.let("int", index + " < 0 ? " + index + " + " + rows + " : " + index, "row");
+  return emitter.let("bool", "uint(" + row + ") >= uint(" + rows + ") || " + ShaderEmitter::isInSlice(row), "held");
 }
 
 std::string RegionPrinter::lookup(Value value) {
@@ -351,6 +375,8 @@ std::string RegionPrinter::printGather(kernel::GatherOp op) {
     std::string position = lookup(op.getIndices()[i]);
     if (!op.getIndices()[i].getType().isIndex())
       position = emitter.checkIndex(position, emitter.size(dimension), op.getSite().value_or(0), valid);
+    if (i == 0 && emitter.plan.slicedTable && emitter.plan.slicedTable->operand == number)
+      valid += " && " + ShaderEmitter::isInSlice(position);
     std::string term = stride == Polynomial(1) ? position : position + " * " + emitter.size(stride);
     sum += (sum.empty() ? "" : " + ") + term;
     stride = stride * dimension;

@@ -24,6 +24,10 @@ public:
   /// Prints, before a loop, what |region| makes of the |arguments| that have a name already; the others' are empty.
   /// Reads of tables and what may fail wait for print().
   mlir::LogicalResult hoist(mlir::Region &region, llvm::ArrayRef<std::string> arguments);
+  /// Prints whether this dispatch has the row of the plan's sliced table that the |arguments| of a region ask for, and
+  /// gives the name of that; arguments that its index doesn't use are empty. A row that isn't in the table at all is
+  /// every dispatch's, so that one reports it.
+  mlir::FailureOr<std::string> printHasRow(llvm::ArrayRef<std::string> arguments);
 
 private:
   mlir::LogicalResult printOp(mlir::Operation *op);

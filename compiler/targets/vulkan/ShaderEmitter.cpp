@@ -326,6 +326,10 @@ std::string ShaderEmitter::checkIndex(const std::string &index, const std::strin
   return position;
 }
 
+std::string ShaderEmitter::isInSlice(const std::string &row) {
+  return "uint(" + row + ") - push.first_row < push.row_count";
+}
+
 //===----------------------------------------------------------------------===//
 // The whole
 //===----------------------------------------------------------------------===//
@@ -339,6 +343,8 @@ std::string ShaderEmitter::finish() const {
   // With the constants' numbers alone the size would be 1 where nothing specialises it.
   os << "layout(local_size_x = 64, local_size_x_id = 0, local_size_y_id = 1, local_size_z_id = 2) in;\n";
   os << "layout(push_constant) uniform Push {\n  uint first_x, first_y, first_z;\n";
+  if (plan.slicedTable)
+    os << "  uint first_row, row_count;\n";
   if (plan.canFail)
     os << "  uint error;\n";
   for (unsigned i = 0; i < plan.getNumOperands(); ++i)

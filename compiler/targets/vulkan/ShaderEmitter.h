@@ -95,6 +95,8 @@ public:
   /// The place that |index|, a number of data, means in a dimension of |extent|: negative ones count from the end. One
   /// outside is an error of |site|. Adds to |valid|, a condition or empty, that it is inside.
   std::string checkIndex(const std::string &index, const std::string &extent, int64_t site, std::string &valid);
+  /// Whether |row|, an int not below zero, is one that this dispatch has of the plan's sliced table.
+  static std::string isInSlice(const std::string &row);
 
   /// The whole text.
   std::string finish() const;

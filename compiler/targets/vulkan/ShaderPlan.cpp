@@ -3,7 +3,9 @@
 #include "compiler/targets/vulkan/ShaderPlan.h"
 
 #include "compiler/targets/vulkan/Generators.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -65,14 +67,19 @@ AffineExpr ShaderPlan::constantExpr(int64_t value) const {
   return getAffineConstantExpr(value, function.getContext());
 }
 
+/// Every operand and every size is a push constant, and a device may have no more than 128 bytes of these.
+static constexpr unsigned kMostWords = 32;
+
+unsigned ShaderPlan::countPushConstants() const {
+  kernel::FuncOp function = func;
+  return kNumAxes + canFail + function.getNumInputs() + function.getNumResults() + function.getNumSizes();
+}
+
 LogicalResult ShaderPlan::checkTypes() {
   for (unsigned i = 0; i < func.getNumInputs() + func.getNumResults(); ++i)
     if (getOperandType(i).getElementType().isF64())
       return func.emitError("has operands of f64, which kernels for Vulkan don't take: few GPUs compute with it");
-  // Every operand and every size is a push constant, and a device may have no more than 128 bytes of these.
-  constexpr unsigned kMostWords = 32;
-  unsigned words = kNumAxes + canFail + func.getNumInputs() + func.getNumResults() + func.getNumSizes();
-  if (words > kMostWords)
+  if (unsigned words = countPushConstants(); words > kMostWords)
     return func.emitError() << "needs " << words << " push constants of " << kMostWords
                             << " that every Vulkan device has: too many operands and sizes";
   return success();
@@ -226,6 +233,86 @@ void ShaderPlan::skipEmptyResults() {
   constexpr int64_t kMoreThanAny = int64_t(1) << 40;
   if (!elements.getConstant())
     extents[kX] = extents[kX] * toExpr(elements).ceilDiv(kMoreThanAny);
+}
+
+//===----------------------------------------------------------------------===//
+// Sliced tables
+//===----------------------------------------------------------------------===//
+
+/// Whether |value|, of a region of the root, is integer arithmetic on constants, sizes, indices of loops and elements
+/// of inputs, none of which changes along |row|.
+static bool isDecidedByInputs(const ShaderPlan &plan, Value value, std::optional<unsigned> row,
+                              llvm::DenseSet<Value> &known) {
+  if (!known.insert(value).second)
+    return true;
+  if (!value.getType().isIntOrIndex())
+    return false;
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    if (argument.getOwner()->getParentOp() != plan.root)
+      return true;
+    return argument.getArgNumber() < plan.getNumInputs() && !(row && plan.getInput(argument.getArgNumber()).uses(*row));
+  }
+  Operation *op = value.getDefiningOp();
+  if (auto index = dyn_cast<kernel::IndexOp>(op))
+    return !row || plan.nest.findLoop(index.getLoop()) != row;
+  if (!isa<arith::ArithDialect>(op->getDialect()) || op->getNumResults() != 1)
+    return false;
+  return llvm::all_of(op->getOperands(), [&](Value operand) { return isDecidedByInputs(plan, operand, row, known); });
+}
+
+/// Whether two values that inputs decide are computed alike, perhaps in different regions of |root|.
+static bool isSameValue(Operation *root, Value left, Value right, llvm::DenseSet<std::pair<Value, Value>> &known) {
+  if (left == right || !known.insert({left, right}).second)
+    return true;
+  if (auto argument = dyn_cast<BlockArgument>(left)) {
+    auto other = dyn_cast<BlockArgument>(right);
+    return other && argument.getOwner()->getParentOp() == root && other.getOwner()->getParentOp() == root &&
+           argument.getArgNumber() == other.getArgNumber();
+  }
+  Operation *op = left.getDefiningOp(), *other = right.getDefiningOp();
+  if (!other || op->getName() != other->getName() || op->getNumOperands() != other->getNumOperands() ||
+      op->getAttrDictionary() != other->getAttrDictionary() || left.getType() != right.getType())
+    return false;
+  return llvm::all_of(llvm::zip(op->getOperands(), other->getOperands()),
+                      [&](auto pair) { return isSameValue(root, std::get<0>(pair), std::get<1>(pair), known); });
+}
+
+/// The index of data that names the row in every read of |operand|; null if there is no such.
+static Value findRowIndex(const ShaderPlan &plan, unsigned operand, std::optional<unsigned> row) {
+  Value common;
+  WalkResult walked = plan.root->walk([&](kernel::GatherOp op) {
+    if (cast<BlockArgument>(op.getTable()).getArgNumber() != operand)
+      return WalkResult::advance();
+    Value index = op.getIndices().empty() ? Value() : op.getIndices().front();
+    llvm::DenseSet<Value> decided;
+    llvm::DenseSet<std::pair<Value, Value>> compared;
+    if (!index || index.getType().isIndex() || !isDecidedByInputs(plan, index, row, decided) ||
+        (common && !isSameValue(plan.root, common, index, compared)))
+      return WalkResult::interrupt();
+    if (!common)
+      common = index;
+    return WalkResult::advance();
+  });
+  return walked.wasInterrupted() ? Value() : common;
+}
+
+void ShaderPlan::findSlicedTable(std::optional<unsigned> row) {
+  constexpr unsigned kTableWords = 2;
+  if (countPushConstants() + kTableWords > kMostWords)
+    return;
+  int64_t most = 0;
+  for (unsigned i = 0; i < func.getNumInputs(); ++i) {
+    RankedTensorType type = getOperandType(i);
+    if (operandBindings[i] != ShaderBinding::Constants || llvm::is_contained(bindings, i) || !type.hasStaticShape() ||
+        type.getRank() == 0)
+      continue;
+    int64_t bytes = type.getNumElements() * getDeviceBytes(type.getElementType());
+    Value index = bytes > most ? findRowIndex(*this, i, row) : Value();
+    if (!index)
+      continue;
+    most = bytes;
+    slicedTable = {i, bytes / type.getDimSize(0), index};
+  }
 }
 
 } // namespace heddle::vulkan

@@ -37,6 +37,15 @@ struct Variant {
 /// Key of kernel.config under which the list of variants stands.
 inline constexpr llvm::StringLiteral kVariantsKey = "variants";
 
+/// A constant whose rows a dispatch may have a few of, for it may be larger than a device binds. Push constants say
+/// which.
+struct SlicedTable {
+  unsigned operand;
+  int64_t rowBytes; ///< on the device
+  /// The one index of data that names its row in every read.
+  mlir::Value index;
+};
+
 struct ShaderPlan : KernelAccess {
   llvm::SmallVector<Variant> variants;
   /// Per operand of the function, inputs then results: which descriptor of set 0 holds it. Four storage buffers are all
@@ -49,6 +58,8 @@ struct ShaderPlan : KernelAccess {
   /// Loops of the nest that the axes stand for, the last of each list fastest; roots that cut their axes otherwise
   /// leave them empty.
   std::array<llvm::SmallVector<unsigned>, kNumAxes> axisLoops;
+  /// Of a root whose generator skips what belongs to other rows.
+  std::optional<SlicedTable> slicedTable;
 
   /// Emits an error at |func| and fails where the kernel breaks what this target needs.
   static mlir::FailureOr<ShaderPlan> create(kernel::FuncOp func);
@@ -63,6 +74,9 @@ struct ShaderPlan : KernelAccess {
   void setNeighbourAxes(llvm::ArrayRef<unsigned> loops);
   /// Makes the grid empty where all results are, for roots whose axes don't count all loops of their results.
   void skipEmptyResults();
+  /// Finds the largest constant that can be a sliced table: one that is only read by kernel.gather, always in the row
+  /// of one checked index, which inputs decide. The index is the same along |row|, a loop that is never cut.
+  void findSlicedTable(std::optional<unsigned> row);
   /// Sets an axis by numbers of the root's own: |unit| units of |extent|; strides are set by setStride.
   void setExtent(Axis axis, mlir::AffineExpr extent) { extents[axis] = extent; }
   void setStride(unsigned operand, Axis axis, mlir::AffineExpr bytes) { strides[operand][axis] = bytes; }
@@ -70,6 +84,7 @@ struct ShaderPlan : KernelAccess {
 
 private:
   explicit ShaderPlan(kernel::FuncOp func) : KernelAccess(func) {}
+  unsigned countPushConstants() const;
   mlir::LogicalResult checkTypes();
   void assignBindings();
 };

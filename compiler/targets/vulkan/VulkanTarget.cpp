@@ -116,6 +116,8 @@ static FailureOr<KernelModules> compileKernel(kernel::FuncOp func) {
                                       static_cast<uint32_t>(variant.sharedBytes)});
   }
   result.shader.canFail = plan->canFail;
+  if (plan->slicedTable)
+    result.shader.table = {plan->slicedTable->operand, static_cast<uint32_t>(plan->slicedTable->rowBytes)};
   for (unsigned i = 0; i < plan->getNumOperands(); ++i)
     result.shader.operands.push_back({plan->getOperandType(i).getElementType(), plan->operandBindings[i]});
   return result;

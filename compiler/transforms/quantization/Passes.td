@@ -111,8 +111,8 @@ def QuantizeAttentionPass : Pass<"attn-quantize-attention", "::mlir::ModuleOp"> 
     behind the weights, of all scores and then of all values, what became of them or why they stayed.
 
     With `compare` all forms are kept as nn-quantize-weights does it; places count on from its places. `ranges` then
-    asks for the ranges of values, `heddle.channels.N`, in order of the values' dimensions; values whose ranges aren't known
-    have the float form for both. Of keys without a bias it asks for the mean of each head and channel,
+    asks for the ranges of values, `heddle.channels.N`, in order of the values' dimensions; values whose ranges aren't
+    known have the float form for both. Of keys without a bias it asks for the mean of each head and channel,
     `heddle.offset.N`, and the largest magnitude, `heddle.reach.N`.
 
     Input invariant: shapes are inferred; locations name the model's nodes.

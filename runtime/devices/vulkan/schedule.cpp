@@ -84,11 +84,13 @@ void scheduler::add_outputs() {
 }
 
 slice_operand scheduler::operand_of(size_t step, const dispatch_step &dispatch, size_t operand) const {
-  const shader_operand_table &table =
-      scheduled_.tables->targets[scheduled_.target].shaders[dispatch.kernel].operands[operand];
+  const shader_table &shader = scheduled_.tables->targets[scheduled_.target].shaders[dispatch.kernel];
+  const shader_operand_table &table = shader.operands[operand];
   const binding_table &binding = dispatch.bindings[operand];
   const uint32_t *strides = plan_.axes.data() + plan_.dispatches[dispatch.index].axes + 3 + 3 * operand;
   slice_operand out = {table.binding, arena_buffer, 0, 0, {strides[0], strides[1], strides[2]}};
+  if (shader.table == operand)
+    out.row_bytes = shader.table_row_bytes;
   if (binding.kind == binding_kind::constant) {
     const constant_place place = scheduled_.constants->place(scheduled_.index, step, operand);
     out.buffer = first_block + place.block;

@@ -126,7 +126,8 @@ heddle_status_t self_test::make_schedule(schedule *out) const {
                              arena_buffer,
                              offsets_[i],
                              device_bytes(operand(i).type, bytes),
-                             {strides(i)[0], strides(i)[1], strides(i)[2]}});
+                             {strides(i)[0], strides(i)[1], strides(i)[2]},
+                             variant_.shader->table == i ? variant_.shader->table_row_bytes : 0});
   }
   for (int64_t size : test_.sizes)
     work.sizes.push_back(static_cast<uint32_t>(size));

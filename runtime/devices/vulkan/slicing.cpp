@@ -19,9 +19,19 @@ constexpr uint64_t range_granularity = 16;
 /// Nothing that fits within a submission is cut for its time alone: it must be longer than the estimate may err.
 constexpr double least_slice_seconds = 1e-3;
 
+/// Rows of a table; a last one may lack bytes. As many as shaders can count.
+uint32_t row_count(const slice_operand &table) {
+  const uint64_t count = table.bytes / table.row_bytes + (table.bytes % table.row_bytes != 0);
+  return static_cast<uint32_t>(std::clamp<uint64_t>(count, 1, UINT32_MAX));
+}
+
 } // namespace
 
 slicer::span slicer::span_of(const slice_work &work, const slice_operand &operand, const box &box) const {
+  if (operand.row_bytes != 0) {
+    const uint64_t end = std::min((uint64_t(box.first[rows]) + box.count[rows]) * operand.row_bytes, operand.bytes);
+    return {std::min(uint64_t(box.first[rows]) * operand.row_bytes, end), end};
+  }
   uint64_t begin = 0;
   uint64_t reach = 0;
   uint64_t unit = 0; // bytes of one: the smallest stride
@@ -87,6 +97,8 @@ bool slicer::place(const slice_work &work, const box &box, shader_binding bindin
 }
 
 int slicer::axis_for(const slice_work &work, const slice_operand &operand, const box &box) {
+  if (operand.row_bytes != 0)
+    return box.count[rows] > 1 ? rows : -1;
   int best = -1;
   uint64_t most = 0;
   for (int axis = 0; axis < 3; ++axis) {
@@ -137,7 +149,7 @@ heddle_status_t slicer::halve(const slice_work &work, const box &whole, int axis
   return cut(work, half);
 }
 
-/// Recurses at most 96 deep: each call halves one of three counts of 32 bits.
+/// Recurses at most 128 deep: each call halves one of four counts of 32 bits.
 heddle_status_t slicer::cut(const slice_work &work, const box &box) {
   if (const int axis = axis_to_cut(work, box); axis >= 0)
     return halve(work, box, axis);
@@ -176,6 +188,12 @@ void slicer::emit(const slice_work &work, const box &box, const std::vector<plac
     share *=
         std::min(1.0, double(box.count[axis]) * work.pipeline->tile[static_cast<size_t>(axis)] / work.extents[axis]);
   }
+  const auto table = std::find_if(work.operands.begin(), work.operands.end(),
+                                  [](const slice_operand &operand) { return operand.row_bytes != 0; });
+  if (table != work.operands.end()) {
+    dispatch.words.insert(dispatch.words.end(), {box.first[rows], box.count[rows]});
+    share *= double(box.count[rows]) / row_count(*table);
+  }
   std::copy(ranges, ranges + binding_count, dispatch.bindings);
   // What lies aside is copied there even if it is only written: a slice need not write all bytes between its first and
   // its last.
@@ -208,6 +226,9 @@ heddle_status_t slicer::cut(const slice_work &work) {
   box all = {};
   for (int axis = 0; axis < 3; ++axis)
     all.count[axis] = (work.extents[axis] - 1) / work.pipeline->tile[static_cast<size_t>(axis)] + 1;
+  for (const slice_operand &operand : work.operands)
+    if (operand.row_bytes != 0)
+      all.count[rows] = row_count(operand);
   return cut(work, all);
 }
 

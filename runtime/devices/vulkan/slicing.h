@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Cuts one dispatch into slices that the device takes: bindings within their greatest range, workgroups within their
-// counts, work within the time of one submission.
+// counts, work within the time of one submission. A table that is too large is bound by rows: each slice does the same
+// workgroups, whose invocations skip what isn't of their rows.
 
 #pragma once
 
@@ -16,6 +17,8 @@ struct slice_operand {
   uint64_t offset; ///< of element 0
   uint64_t bytes;
   uint32_t strides[3]; ///< bytes from one unit to the next along each axis; all 0: needed whole
+  /// Of a table that may be bound by rows: bytes of one. Such an operand has no strides.
+  uint32_t row_bytes = 0;
 };
 
 /// A dispatch before it is cut.
@@ -42,11 +45,12 @@ public:
   uint64_t arena_bytes() const { return scratch_ + scratch_bytes_; }
 
 private:
-  /// Workgroups of a slice.
+  /// Workgroups of a slice along each axis, and behind them its rows of the table, if the kernel has one.
   struct box {
-    uint32_t first[3];
-    uint32_t count[3];
+    uint32_t first[4];
+    uint32_t count[4];
   };
+  static constexpr int rows = 3;
   /// Bytes of an operand, from its element 0.
   struct span {
     uint64_t begin, end;
@@ -62,7 +66,7 @@ private:
   span span_of(const slice_work &work, const slice_operand &operand, const box &box) const;
   bool place(const slice_work &work, const box &box, shader_binding binding, std::vector<placement> *placements,
              buffer_range *out_range, uint64_t *scratch) const;
-  /// The axis whose halving makes |operand| smallest; -1 if none does.
+  /// What to halve to make |operand| smallest: an axis, or rows; -1 if nothing does.
   static int axis_for(const slice_work &work, const slice_operand &operand, const box &box);
   int axis_to_cut(const slice_work &work, const box &box) const;
   heddle_status_t halve(const slice_work &work, const box &box, int axis);

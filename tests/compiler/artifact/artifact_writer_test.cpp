@@ -213,6 +213,7 @@ protected:
     shader.operands = {
         {f32, ShaderBinding::FirstInput}, {f32, ShaderBinding::Constants}, {f32, ShaderBinding::Results}};
     shader.canFail = true;
+    shader.table = {1, 64};
     ShaderVariant best;
     best.features = {"float16"};
     best.module = 1;
@@ -257,6 +258,8 @@ TEST_F(ShaderWriterTest, ShadersArriveBesideCode) {
   ASSERT_EQ(target.shaders.size(), 1u);
   const runtime::shader_table &read = target.shaders[0];
   EXPECT_TRUE(read.can_fail);
+  EXPECT_EQ(read.table, 1u);
+  EXPECT_EQ(read.table_row_bytes, 64u);
   ASSERT_EQ(read.operands.size(), 3u);
   EXPECT_EQ(read.operands[1].type, HEDDLE_ELEMENT_F32);
   EXPECT_EQ(read.operands[1].binding, runtime::shader_binding::constants);

@@ -107,6 +107,67 @@ TEST(Slicing, CutsLongWork) {
   EXPECT_NEAR(total, 1, 1e-9);
 }
 
+TEST(Slicing, BindsATableByRows) {
+  const limits limits = small_limits();
+  const pipeline pipeline = {VK_NULL_HANDLE, {16, 4, 1}};
+  const uint32_t row_bytes = 1000;
+  slice_work work = map_work(pipeline, 8, 16);
+  work.seconds = 0.01;
+  // The last row lacks bytes. The other constant is needed with every row, and lies too far from most.
+  work.operands.push_back({shader_binding::constants, first_block, 8 << 20, 4096, {0, 0, 0}});
+  work.operands.push_back({shader_binding::constants, first_block, 256, uint64_t(5000) * row_bytes - 4, {}, row_bytes});
+  schedule out;
+  slicer slicer(limits, 0.1, 256, &out);
+  ASSERT_EQ(slicer.cut(work), nullptr);
+  uint32_t next = 0;
+  uint64_t copied = 0;
+  double total = 0;
+  for (const command &command : out.commands) {
+    total += command.seconds;
+    if (const auto *copy = std::get_if<copy_command>(&command.kind)) {
+      copied += copy->source.bytes;
+      continue;
+    }
+    const auto &dispatch = std::get<dispatch_command>(command.kind);
+    ASSERT_EQ(dispatch.words.size(), 10u) << "first groups, rows, operands, size";
+    EXPECT_EQ(dispatch.groups[0], 1u);
+    EXPECT_EQ(dispatch.groups[1], 2u);
+    const uint64_t count = dispatch.words[4];
+    ASSERT_EQ(dispatch.words[3], next);
+    const buffer_range &range = dispatch.bindings[0];
+    ASSERT_LE(range.bytes, limits.range);
+    const int64_t element0 = int64_t(range.offset) + int64_t(static_cast<int32_t>(dispatch.words[8])) * 4;
+    EXPECT_GE(element0 + int64_t(next) * row_bytes, int64_t(range.offset));
+    next += static_cast<uint32_t>(count);
+    const int64_t end = element0 + int64_t(next) * row_bytes - (next == 5000 ? 4 : 0);
+    EXPECT_LE(end, int64_t(range.offset + range.bytes));
+  }
+  EXPECT_EQ(next, 5000u) << "every row once";
+  const uint64_t slices = dispatches_of(out).size();
+  EXPECT_EQ(copied, 5000u * row_bytes - 4 + slices * 4096);
+  EXPECT_NEAR(total, 0.01, 1e-9);
+}
+
+TEST(Slicing, LeavesATableThatFitsWhole) {
+  const limits limits = small_limits();
+  const pipeline pipeline = {VK_NULL_HANDLE, {16, 4, 1}};
+  slice_work work = map_work(pipeline, 4, 16);
+  work.operands.push_back({shader_binding::constants, first_block, 256, 500 * 1000, {}, 1000});
+  schedule out;
+  slicer slicer(limits, 0.1, 0, &out);
+  ASSERT_EQ(slicer.cut(work), nullptr);
+  ASSERT_EQ(out.commands.size(), 1u);
+  const dispatch_command dispatch = dispatches_of(out)[0];
+  EXPECT_EQ(dispatch.words[3], 0u);
+  EXPECT_EQ(dispatch.words[4], 500u);
+  // A single row that doesn't fit leaves nothing to cut.
+  work.operands.back() = {shader_binding::constants, first_block, 256, 3 << 20, {}, 2 << 20};
+  heddle_status_t status = slicer.cut(work);
+  EXPECT_STREQ(heddle_status_message(status),
+               "kernel 'map' needs 2097152 bytes at once, and the device binds at most 1048576");
+  heddle_status_release(status);
+}
+
 TEST(Slicing, RefusesWhatIsNeededWhole) {
   const limits limits = small_limits();
   const pipeline pipeline = {VK_NULL_HANDLE, {1, 1, 1}};
