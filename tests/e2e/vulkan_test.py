@@ -107,7 +107,7 @@ class VulkanTest(case.ArtifactTestCase):
                     self.assertLessEqual(models.difference(ours[name], values), BOUND, f"{batch}x{length} {name}")
 
     def test_models_run_where_little_can_be_bound(self):
-        # 47 MB of embeddings (12 MB as codes) a MiB at a time, weights and activations in slices, 16 KB of shared memory.
+        # 47 MB of embeddings (12 MB as codes) a MiB at a time, weights and activations in slices.
         lowered = {"HEDDLE_VULKAN_LIMITS": "range=1048576,shared=16384,groups=256"}
         for options in ((), ("--quantize", "w8a8", "--no-measure")):
             artifact = self.compiled(models.minilm(), *options)

@@ -5,13 +5,12 @@
 #include "runtime/core/artifact_reader.h"
 #include "tests/compiler/artifact/artifact_test.h"
 
+#include <csignal>
 #include <fcntl.h>
 #include <filesystem>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <csignal>
 
 using namespace heddle;
 using namespace heddle::test;
