@@ -307,4 +307,30 @@ TEST(Map, ReportsIndicesOutsideTheirTable) {
 }
 
 } // namespace
+// A coordinate as resizes compute it: what is whole in exact arithmetic stays so, whatever a device computes f64 with.
+TEST(Map, ComputesCoordinatesInDoublePrecision) {
+  check_kernel(R"(
+    kernel.func @coordinates(%from: index, %to: index)
+        -> (tensor<?xi64> {kernel.dims = array<i64: 1>}, tensor<?xf32> {kernel.dims = array<i64: 1>}) {
+      %y:2 = kernel.map sizes(%from, %to) bounds(affine_map<()[s0, s1] -> (s1)>)
+          attributes {indexing_maps = [affine_map<(i)[s0, s1] -> (i)>, affine_map<(i)[s0, s1] -> (i)>]} {
+        %i = kernel.index 0
+        %n = arith.index_cast %i : index to i64
+        %x = arith.sitofp %n : i64 to f64
+        %f = arith.index_cast %from : index to i64
+        %g = arith.sitofp %f : i64 to f64
+        %t = arith.index_cast %to : index to i64
+        %h = arith.sitofp %t : i64 to f64
+        %scale = arith.divf %h, %g : f64
+        %place = arith.divf %x, %scale : f64
+        %whole = math.floor %place : f64
+        %r = arith.fptosi %whole : f64 to i64
+        %p = arith.truncf %place : f64 to f32
+        kernel.yield %r, %p : i64, f32
+      } : tensor<?xi64>, tensor<?xf32>
+      kernel.return %y#0, %y#1 : tensor<?xi64>, tensor<?xf32>
+    })",
+               "coordinates", {{14, 2}, {2, 14}, {37, 16}, {7, 7}, {3, 35}, {1000, 10}, {10, 1000}});
+}
+
 } // namespace heddle::conformance

@@ -29,12 +29,14 @@ public:
 
   Pair fromFloat(Value x) const { return {x, m.real(0.0)}; }
   Pair fromInteger(Value x) const;
+  Pair fromUnsigned(Value x) const;
   Pair negate(Pair x) const { return {m.neg(x.high), m.neg(x.low)}; }
   Pair add(Pair x, Pair y) const;
   Pair multiply(Pair x, Pair y) const;
   Pair divide(Pair x, Pair y) const;
   Pair squareRoot(Pair x) const;
   Pair floor(Pair x) const;
+  Pair roundEven(Pair x) const;
   Pair ceil(Pair x) const { return negate(floor(negate(x))); }
   Pair trunc(Pair x) const;
   Pair absolute(Pair x) const { return select(m.less(x.high, m.real(0.0)), negate(x), x); }
@@ -47,22 +49,29 @@ public:
   const FloatMath m;
 
 private:
+  Value isFinite(Value x) const { return m.equal(m.sub(x, x), m.real(0.0)); }
+  /// What isn't finite has no second part.
+  Pair make(Value high, Value low) const { return {high, m.select(isFinite(high), low, m.real(0.0))}; }
   /// The sum of two floats exactly.
   Pair sum(Value x, Value y) const;
-  /// The same where x is the greater one; keeps the second part of what isn't finite at 0.
+  /// The same where x is the greater one.
   Pair quickSum(Value x, Value y) const;
   Pair product(Value x, Value y) const;
+  /// x, or the integer next to it where they are less than 2^-44 of x apart: what f64 gives exactly, a quotient of
+  /// sizes say, may be off by some 2^-48 here, and must not end on the other side of an integer.
+  Pair settle(Pair x) const;
+  Pair floorExactly(Pair x) const;
+  Pair roundExactly(Pair x) const;
 };
 
 Pair PairMath::sum(Value x, Value y) const {
   Value high = m.add(x, y), part = m.sub(high, x);
-  return {high, m.add(m.sub(x, m.sub(high, part)), m.sub(y, part))};
+  return make(high, m.add(m.sub(x, m.sub(high, part)), m.sub(y, part)));
 }
 
 Pair PairMath::quickSum(Value x, Value y) const {
-  Value high = m.add(x, y), low = m.sub(y, m.sub(high, x));
-  Value isFinite = m.equal(m.sub(high, high), m.real(0.0));
-  return {high, m.select(isFinite, low, m.real(0.0))};
+  Value high = m.add(x, y);
+  return make(high, m.sub(y, m.sub(high, x)));
 }
 
 /// Without an fma that rounds once: drivers may take that apart.
@@ -70,7 +79,7 @@ Pair PairMath::product(Value x, Value y) const {
   auto firstHalf = [&](Value value) { return m.fromBits(m.andBits(m.toBits(value), m.integer(-0x1000))); };
   Value high = m.mul(x, y), x1 = firstHalf(x), y1 = firstHalf(y), x2 = m.sub(x, x1), y2 = m.sub(y, y1);
   Value low = m.add(m.add(m.sub(m.mul(x1, y1), high), m.mul(x1, y2)), m.mul(x2, y1));
-  return {high, m.add(low, m.mul(x2, y2))};
+  return make(high, m.add(low, m.mul(x2, y2)));
 }
 
 /// Both halves of a 32-bit integer are floats exactly.
@@ -84,6 +93,12 @@ Pair PairMath::fromInteger(Value x) const {
   return quickSum(toFloat(high), toFloat(low));
 }
 
+/// Of 32 bits: what is negative as a signed number is 2^32 more.
+Pair PairMath::fromUnsigned(Value x) const {
+  Pair number = fromInteger(x);
+  return select(m.less(number.high, m.real(0.0)), add(number, fromFloat(m.real(4294967296.0))), number);
+}
+
 Pair PairMath::add(Pair x, Pair y) const {
   Pair high = sum(x.high, y.high), low = sum(x.low, y.low);
   high = quickSum(high.high, m.add(high.low, low.high));
@@ -93,7 +108,8 @@ Pair PairMath::add(Pair x, Pair y) const {
 Pair PairMath::multiply(Pair x, Pair y) const {
   Pair result = product(x.high, y.high);
   Value crossed = m.add(m.mul(x.high, y.low), m.mul(x.low, y.high));
-  return quickSum(result.high, m.add(result.low, crossed));
+  Pair whole = quickSum(result.high, m.add(result.low, crossed));
+  return select(isFinite(result.high), whole, fromFloat(result.high));
 }
 
 Pair PairMath::divide(Pair x, Pair y) const {
@@ -104,22 +120,46 @@ Pair PairMath::divide(Pair x, Pair y) const {
   rest = add(rest, negate(multiply(fromFloat(second), y)));
   Pair result = quickSum(first, second);
   result = quickSum(result.high, m.add(result.low, m.div(rest.high, y.high)));
-  // What isn't finite leaves nothing that could be divided.
-  Value isFinite = m.equal(m.sub(first, first), m.real(0.0));
-  return select(isFinite, result, fromFloat(first));
+  // What isn't finite leaves nothing that could be divided, and by infinity nothing is left.
+  return select(m.both(isFinite(first), isFinite(y.high)), result, fromFloat(first));
 }
 
 Pair PairMath::squareRoot(Pair x) const {
   Value root = m.sqrt(x.high);
   Pair rest = add(x, negate(multiply(fromFloat(root), fromFloat(root))));
   Value step = m.div(rest.high, m.add(root, root));
-  return select(m.greater(root, m.real(0.0)), quickSum(root, step), fromFloat(root));
+  Value isOrdinary = m.both(m.greater(root, m.real(0.0)), isFinite(root));
+  return select(isOrdinary, quickSum(root, step), fromFloat(root));
 }
 
-Pair PairMath::floor(Pair x) const {
+Pair PairMath::floorExactly(Pair x) const {
   Value high = m.floor(x.high);
   Value low = m.select(m.equal(high, x.high), m.floor(x.low), m.real(0.0));
   return quickSum(high, low);
+}
+
+/// To the nearest integer; a second part decides where the first lies half-way.
+Pair PairMath::roundExactly(Pair x) const {
+  Value near = m.roundEven(x.high), below = m.floor(x.high);
+  Value isHalf = m.equal(m.sub(x.high, below), m.real(0.5));
+  Value down = m.both(isHalf, m.less(x.low, m.real(0.0))), up = m.both(isHalf, m.greater(x.low, m.real(0.0)));
+  near = m.select(down, below, m.select(up, m.add(below, m.real(1.0)), near));
+  return quickSum(near, m.select(m.equal(near, x.high), m.roundEven(x.low), m.real(0.0)));
+}
+
+Pair PairMath::settle(Pair x) const {
+  constexpr double kApart = 0x1p-44;
+  Pair near = roundExactly(x), apart = absolute(add(x, negate(near)));
+  return select(m.less(apart.high, m.mul(m.abs(x.high), m.real(kApart))), near, x);
+}
+
+Pair PairMath::floor(Pair x) const { return floorExactly(settle(x)); }
+
+/// Half-way is what settles half-way of twice the number.
+Pair PairMath::roundEven(Pair x) const {
+  Pair twice = settle(add(x, x));
+  Value half = m.real(0.5);
+  return roundExactly({m.mul(twice.high, half), m.mul(twice.low, half)});
 }
 
 Pair PairMath::trunc(Pair x) const { return select(m.less(x.high, m.real(0.0)), ceil(x), floor(x)); }
@@ -129,10 +169,29 @@ Value PairMath::compare(arith::CmpFPredicate predicate, Pair x, Pair y) const {
   return m.select(m.equal(x.high, y.high), m.compare(predicate, x.low, y.low), m.compare(predicate, x.high, y.high));
 }
 
+/// Saturating, NaN gives 0. The device's integers have 32 bits at most, so that halves of 16 are put together.
 Value PairMath::toInteger(Pair x, Type type) const {
   Pair whole = trunc(x);
-  auto toInteger = [&](Value value) { return m.b.create<arith::FPToSIOp>(m.loc, type, value); };
-  return m.b.create<arith::AddIOp>(m.loc, toInteger(whole.high), toInteger(whole.low));
+  constexpr unsigned kMostBits = 32;
+  double limit = std::ldexp(1.0, static_cast<int>(std::min(type.getIntOrFloatBitWidth(), kMostBits)) - 1);
+  auto toInteger = [&](Value value) { return m.b.create<arith::FPToSIOp>(m.loc, type, value).getResult(); };
+  auto constant = [&](int64_t value) {
+    return m.b.create<arith::ConstantOp>(m.loc, m.b.getIntegerAttr(type, value)).getResult();
+  };
+  auto add = [&](Value left, Value right) { return m.b.create<arith::AddIOp>(m.loc, left, right).getResult(); };
+  Value result = add(toInteger(whole.high), toInteger(whole.low));
+  if (limit > 65536.0) {
+    Value upper = m.floor(m.mul(whole.high, m.real(1.0 / 65536.0)));
+    Value lower = m.sub(whole.high, m.mul(upper, m.real(65536.0)));
+    Value shifted = m.b.create<arith::ShLIOp>(m.loc, toInteger(upper), constant(16));
+    result = add(add(shifted, toInteger(lower)), toInteger(whole.low));
+  }
+  Value isAbove = compare(arith::CmpFPredicate::OGE, whole, fromFloat(m.real(limit)));
+  Value isBelow = compare(arith::CmpFPredicate::OLT, whole, fromFloat(m.real(-limit)));
+  Value isNaN = m.compare(arith::CmpFPredicate::UNO, whole.high, whole.high);
+  result = m.select(isAbove, constant(static_cast<int64_t>(limit) - 1), result);
+  result = m.select(isBelow, constant(-static_cast<int64_t>(limit)), result);
+  return m.select(isNaN, constant(0), result);
 }
 
 /// Rewrites one function's regions.
@@ -180,7 +239,13 @@ std::optional<Pair> DoubleSplitter::express(Operation *op, const PairMath &pairs
   };
   return llvm::TypeSwitch<Operation *, std::optional<Pair>>(op)
       .Case([&](arith::SIToFPOp) { return pairs.fromInteger(op->getOperand(0)); })
-      .Case([&](arith::ExtFOp) { return pairs.fromFloat(op->getOperand(0)); })
+      .Case([&](arith::UIToFPOp) { return pairs.fromUnsigned(op->getOperand(0)); })
+      .Case([&](arith::ExtFOp) {
+        Value narrow = op->getOperand(0);
+        bool isSingle = narrow.getType().isF32();
+        return pairs.fromFloat(
+            isSingle ? narrow : pairs.m.b.create<arith::ExtFOp>(pairs.m.loc, pairs.m.type, narrow).getResult());
+      })
       .Case([&](arith::AddFOp) { return pairs.add(x[0], x[1]); })
       .Case([&](arith::SubFOp) { return pairs.add(x[0], pairs.negate(x[1])); })
       .Case([&](arith::MulFOp) { return pairs.multiply(x[0], x[1]); })
@@ -195,6 +260,7 @@ std::optional<Pair> DoubleSplitter::express(Operation *op, const PairMath &pairs
       .Case([&](math::FloorOp) { return pairs.floor(x[0]); })
       .Case([&](math::CeilOp) { return pairs.ceil(x[0]); })
       .Case([&](math::TruncOp) { return pairs.trunc(x[0]); })
+      .Case([&](math::RoundEvenOp) { return pairs.roundEven(x[0]); })
       .Case([&](math::SqrtOp) { return pairs.squareRoot(x[0]); })
       .Default([](Operation *) { return std::nullopt; });
 }
