@@ -82,6 +82,17 @@ std::string RegionPrinter::lookup(Value value) {
   return emitter.sizeArgument(argument.getArgNumber() - func.getNumInputs());
 }
 
+/// The constant's value; of a 64-bit number that only stands for bits those that 32 bits hold.
+static Attribute keepBits(arith::ConstantOp constant) {
+  auto number = dyn_cast<IntegerAttr>(constant.getValue());
+  constexpr unsigned kDeviceBits = 32;
+  bool isMask = llvm::all_of(constant->getUsers(),
+                             [](Operation *user) { return isa<arith::AndIOp, arith::OrIOp, arith::XOrIOp>(user); });
+  if (!number || !number.getType().isInteger(64) || !isMask)
+    return constant.getValue();
+  return IntegerAttr::get(number.getType(), number.getValue().trunc(kDeviceBits).getSExtValue());
+}
+
 LogicalResult RegionPrinter::printOp(Operation *op) {
   if (auto index = dyn_cast<kernel::IndexOp>(op)) {
     // A loop of a kernel without any has the only index 0.
@@ -90,7 +101,7 @@ LogicalResult RegionPrinter::printOp(Operation *op) {
     return success();
   }
   if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
-    values[constant.getResult()] = ShaderEmitter::literal(constant.getValue());
+    values[constant.getResult()] = ShaderEmitter::literal(keepBits(constant));
     return success();
   }
   if (auto gather = dyn_cast<kernel::GatherOp>(op)) {
@@ -341,11 +352,12 @@ std::string RegionPrinter::expressConversion(Operation *op, const std::string &x
       .Case([&](arith::ExtSIOp) { return from.isInteger(1) ? "-int(" + x + ")" : x; })
       .Case([&](arith::ExtUIOp) { return "int(" + toUnsigned(x, from) + ")"; })
       .Case([&](arith::TruncIOp) { return to.isInteger(1) ? "(" + x + " & 1) != 0" : ShaderEmitter::wrap(x, to); })
-      .Case([&](arith::IndexCastOp) { return from.isInteger(1) ? "-int(" + x + ")" : x; })
+      .Case([&](arith::IndexCastOp) { return from.isInteger(1) ? "-int(" + x + ")" : ShaderEmitter::wrap(x, to); })
       .Case([&](arith::IndexCastUIOp) { return "int(" + toUnsigned(x, from) + ")"; })
       .Case([&](arith::BitcastOp) -> std::string {
+        // Halves of different types have different bits for one number.
         if (isa<FloatType>(from) == isa<FloatType>(to))
-          return x;
+          return from == to || !isa<FloatType>(from) ? x : emitter.fromHalfBits(emitter.toHalfBits(x, from), to);
         bool isWord = from.getIntOrFloatBitWidth() == 32;
         if (isa<FloatType>(to))
           return isWord ? "intBitsToFloat(" + x + ")" : emitter.fromHalfBits(toUnsigned(x, from), to);
