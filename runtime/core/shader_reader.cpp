@@ -3,6 +3,7 @@
 // Tables of a target that holds shaders. Whether a module is SPIR-V and agrees with what is written here, the device
 // sees when it loads it: this only makes every number safe to use.
 
+#include <algorithm>
 #include <cstring>
 
 #include <heddle/artifact_format.h>
@@ -37,7 +38,8 @@ bool runs_anywhere(const shader_variant_table &variant) {
   // No axis is above HEDDLE_MAX_WORKGROUP, 2^16: the product fits.
   const uint64_t invocations = uint64_t(variant.workgroup[0]) * variant.workgroup[1] * variant.workgroup[2];
   return variant.features.empty() && invocations <= HEDDLE_BASE_INVOCATIONS &&
-         variant.shared_bytes <= HEDDLE_BASE_SHARED_BYTES && are_within(variant.most, 0, 0);
+         variant.workgroup[2] <= HEDDLE_BASE_WORKGROUP_Z && variant.shared_bytes <= HEDDLE_BASE_SHARED_BYTES &&
+         are_within(variant.most, 0, 0);
 }
 
 } // namespace
@@ -107,6 +109,11 @@ heddle_status_t table_reader::read_shader(const fb::Shader &shader, const kernel
     table.operands.push_back(
         {static_cast<heddle_element_type_t>(operand.type()), static_cast<shader_binding>(operand.binding())});
   }
+  // The record lies behind the first result.
+  const bool has_result = std::any_of(table.operands.begin(), table.operands.end(),
+                                      [](const auto &operand) { return operand.binding == shader_binding::results; });
+  if (table.can_fail && !has_result)
+    return damaged(format("a shader of kernel '%s' can fail and has no result", kernel.name));
   if (table_words != 0) {
     const auto operand = static_cast<uint32_t>(shader.table_operand()); // what is below 0 is too large
     if (operand >= table.operands.size() || table.operands[operand].binding != shader_binding::constants ||

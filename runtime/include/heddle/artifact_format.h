@@ -34,6 +34,7 @@
 /// What every device of Vulkan 1.1 has, and so what a shader's last variant must do with: invocations of one workgroup
 /// and its shared memory in bytes.
 #define HEDDLE_BASE_INVOCATIONS 128
+#define HEDDLE_BASE_WORKGROUP_Z 64
 #define HEDDLE_BASE_SHARED_BYTES 16384
 
 typedef struct heddle_artifact_header_t {
