@@ -307,8 +307,8 @@ void device::count_memory(uint32_t type, int64_t bytes) const {
 }
 
 void device::learn(double expected, double measured) const {
-  // Short work measures what submissions cost, not how fast the device is.
-  if (expected <= 0 || std::max(expected, measured) < 1e-3)
+  // Short work measures what submissions cost, not how fast the device is. Without a clock nothing was measured.
+  if (expected <= 0 || measured <= 0 || std::max(expected, measured) < 1e-3)
     return;
   // Slow to be convinced: one run beside another one takes twice as long. Races lose a sample and no more.
   const double ratio = std::min(std::max(measured / expected, 1e-3), 1e3);

@@ -62,7 +62,7 @@ public:
 
   /// How many times as long as assumed work takes here, measured.
   double slowness() const { return slowness_.load(std::memory_order_relaxed); }
-  /// Learns from work that was assumed to take |expected| seconds and took |measured|.
+  /// Learns from work that was assumed to take |expected| seconds and took |measured|; 0: nobody knows.
   void learn(double expected, double measured) const;
 
 private:

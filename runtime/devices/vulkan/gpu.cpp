@@ -111,7 +111,6 @@ void lower_limits(const options &settings, gpu *out) {
     limits.groups[axis] = lower(has.maxComputeWorkGroupCount[axis], settings.groups);
   }
   limits.offset_alignment = static_cast<uint32_t>(std::max<VkDeviceSize>(has.minStorageBufferOffsetAlignment, 16));
-  limits.push_constant_bytes = has.maxPushConstantsSize;
   out->features &= ~settings.disabled_features;
 }
 
@@ -135,9 +134,9 @@ bool use_queue_family(uint32_t family, gpu *out) {
   if (family >= count || !(families[family].queueFlags & VK_QUEUE_COMPUTE_BIT))
     return false;
   out->queue_family = family;
-  // Fewer bits than 64 wrap within a run; such queues are rare, and times are only told.
-  out->limits.timestamp_nanoseconds =
-      families[family].timestampValidBits == 64 ? static_cast<double>(out->properties.limits.timestampPeriod) : 0;
+  const uint32_t bits = families[family].timestampValidBits; // 0, or 36 and more
+  out->limits.timestamp_nanoseconds = bits ? static_cast<double>(out->properties.limits.timestampPeriod) : 0;
+  out->limits.timestamp_mask = bits < 64 ? (uint64_t(1) << bits) - 1 : UINT64_MAX;
   return true;
 }
 

@@ -12,15 +12,15 @@ namespace heddle::runtime::vulkan {
 
 /// What shapes of work a device takes, after the environment has lowered it.
 struct limits {
-  uint64_t range;            ///< bytes of one binding
-  uint64_t allocation;       ///< bytes of one allocation or buffer
-  uint32_t shared_bytes;     ///< of one workgroup
-  uint32_t invocations;      ///< of one workgroup
-  uint32_t workgroup[3];     ///< invocations of one workgroup, along each axis
-  uint32_t groups[3];        ///< workgroups of one dispatch, along each axis
-  uint32_t offset_alignment; ///< of a binding's first byte; at most 256
-  uint32_t push_constant_bytes;
+  uint64_t range;               ///< bytes of one binding
+  uint64_t allocation;          ///< bytes of one allocation or buffer
+  uint32_t shared_bytes;        ///< of one workgroup
+  uint32_t invocations;         ///< of one workgroup
+  uint32_t workgroup[3];        ///< invocations of one workgroup, along each axis
+  uint32_t groups[3];           ///< workgroups of one dispatch, along each axis
+  uint32_t offset_alignment;    ///< of a binding's first byte; at most 256
   double timestamp_nanoseconds; ///< one tick; 0: the queue has no timestamps
+  uint64_t timestamp_mask;      ///< the bits of a timestamp that count
 };
 
 /// A physical device.

@@ -22,6 +22,12 @@ VkBuffer recorded_buffers::at(uint32_t buffer) const {
   }
 }
 
+double seconds_between(const limits &limits, uint64_t begin, uint64_t end) {
+  const uint64_t ticks = (end - begin) & limits.timestamp_mask;
+  // Half of what the clock can count, hours at least: it went backwards.
+  return ticks > limits.timestamp_mask / 2 ? 0 : static_cast<double>(ticks) * limits.timestamp_nanoseconds * 1e-9;
+}
+
 recording::~recording() {
   if (!device_)
     return;
@@ -159,8 +165,7 @@ heddle_status_t recording::measure(size_t segment, double *out_seconds) const {
       device_->api().vkGetQueryPoolResults(device_->handle(), times_, static_cast<uint32_t>(2 * segment), 2,
                                            sizeof(ticks), ticks, sizeof(ticks[0]), VK_QUERY_RESULT_64_BIT),
       "read its clock"));
-  if (ticks[1] > ticks[0])
-    *out_seconds = static_cast<double>(ticks[1] - ticks[0]) * device_->limits().timestamp_nanoseconds * 1e-9;
+  *out_seconds = seconds_between(device_->limits(), ticks[0], ticks[1]);
   return nullptr;
 }
 

@@ -53,4 +53,7 @@ private:
   schedule schedule_;
 };
 
+/// Seconds from timestamp |begin| to |end|, which may have wrapped once; 0 if that can't be.
+double seconds_between(const limits &limits, uint64_t begin, uint64_t end);
+
 } // namespace heddle::runtime::vulkan

@@ -128,9 +128,10 @@ heddle_status_t scheduler::add(size_t index, const dispatch_step &dispatch) {
   std::copy(extents, extents + 3, work.extents);
   HEDDLE_RETURN_IF_ERROR(scheduled_.pipelines->choose(dispatch.kernel, extents, &work.pipeline));
   HEDDLE_RETURN_IF_ERROR(sizes_of(dispatch, &work.sizes));
+  // Counts that wrapped, in the artifact, say nothing.
   work.seconds =
-      options_.slowness * (dispatch_seconds + std::max(static_cast<double>(planned.flops) / operations_per_second,
-                                                       static_cast<double>(planned.bytes) / bytes_per_second));
+      options_.slowness * (dispatch_seconds + std::max({0.0, static_cast<double>(planned.flops) / operations_per_second,
+                                                        static_cast<double>(planned.bytes) / bytes_per_second}));
   uint64_t record = 0;
   if (shader.can_fail) {
     const size_t first_result = dispatch.bindings.size() - dispatch.results.size();

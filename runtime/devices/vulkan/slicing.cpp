@@ -19,6 +19,12 @@ constexpr uint64_t range_granularity = 16;
 /// Nothing that fits within a submission is cut for its time alone: it must be longer than the estimate may err.
 constexpr double least_slice_seconds = 1e-3;
 
+/// Nor below this share of a dispatch: what it may take is an artifact's word, times a measured factor.
+constexpr double least_share = 1.0 / 4096;
+
+/// Commands of one schedule; each takes some 300 bytes.
+constexpr size_t most_commands = 1 << 18;
+
 /// Rows of a table; a last one may lack bytes. As many as shaders can count.
 uint32_t row_count(const slice_operand &table) {
   const uint64_t count = table.bytes / table.row_bytes + (table.bytes % table.row_bytes != 0);
@@ -124,7 +130,7 @@ int slicer::axis_to_cut(const slice_work &work, const box &box) const {
     const uint32_t tile = work.pipeline->tile[static_cast<size_t>(axis)];
     share *= std::min(1.0, double(box.count[axis]) * tile / work.extents[axis]);
   }
-  const bool is_long = work.seconds * share > std::max(submit_seconds_, least_slice_seconds);
+  const bool is_long = share > least_share && work.seconds * share > std::max(submit_seconds_, least_slice_seconds);
   return is_long && box.count[longest] > 1 ? longest : -1;
 }
 
@@ -173,6 +179,9 @@ heddle_status_t slicer::cut(const slice_work &work, const box &box) {
     }
     return axis < 0 ? too_large(work, box, binding) : halve(work, box, axis);
   }
+  if (out_.commands.size() >= most_commands)
+    return fail(error::H0406, format("kernel '%s' has to be cut into more than %zu pieces on this device", work.kernel,
+                                     most_commands));
   scratch_bytes_ = std::max(scratch_bytes_, scratch - scratch_);
   emit(work, box, placements, ranges);
   return nullptr;

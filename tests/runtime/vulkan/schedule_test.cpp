@@ -9,6 +9,7 @@
 
 #include "runtime/devices/vulkan/constants.h"
 #include "runtime/devices/vulkan/elements.h"
+#include "runtime/devices/vulkan/recording.h"
 #include "runtime/devices/vulkan/slicing.h"
 #include "runtime/devices/vulkan/spirv.h"
 
@@ -105,6 +106,51 @@ TEST(Slicing, CutsLongWork) {
   for (const command &command : out.commands)
     total += command.seconds;
   EXPECT_NEAR(total, 1, 1e-9);
+}
+
+TEST(Slicing, TimeAloneAsksForFewSlices) {
+  const limits limits = small_limits();
+  const pipeline pipeline = {VK_NULL_HANDLE, {1, 1, 1}};
+  schedule out;
+  slicer slicer(limits, 0.1, 0, &out);
+  slice_work work = map_work(pipeline, 256, 256);
+  work.seconds = 1e15; // by an artifact's word
+  ASSERT_EQ(slicer.cut(work), nullptr);
+  EXPECT_EQ(out.commands.size(), 4096u);
+}
+
+TEST(Slicing, RefusesMoreCommandsThanMemoryHolds) {
+  const limits limits = small_limits();
+  const pipeline pipeline = {VK_NULL_HANDLE, {1, 1, 1}};
+  schedule out;
+  slicer slicer(limits, 0.1, 0, &out);
+  heddle_status_t status = slicer.cut({"map", &pipeline, {UINT32_MAX, 1 << 20, 1}, {}, {}, 0, 0});
+  ASSERT_NE(status, nullptr);
+  EXPECT_STREQ(heddle_status_error_code(status), "H0406");
+  EXPECT_NE(std::strstr(heddle_status_message(status), "kernel 'map' has to be cut into more than"), nullptr);
+  heddle_status_release(status);
+}
+
+TEST(Clock, CountsItsBitsAlone) {
+  limits limits = small_limits();
+  limits.timestamp_nanoseconds = 10;
+  limits.timestamp_mask = (uint64_t(1) << 36) - 1;
+  EXPECT_DOUBLE_EQ(seconds_between(limits, 1000, 1100), 1e-6);
+  EXPECT_DOUBLE_EQ(seconds_between(limits, limits.timestamp_mask - 49, 50), 1e-6) << "it wrapped";
+  EXPECT_DOUBLE_EQ(seconds_between(limits, (uint64_t(5) << 36) + 1000, 1100), 1e-6) << "the other bits say nothing";
+  EXPECT_EQ(seconds_between(limits, 1100, 1000), 0) << "it went backwards";
+  limits.timestamp_mask = UINT64_MAX;
+  EXPECT_DOUBLE_EQ(seconds_between(limits, 1000, 1100), 1e-6);
+  EXPECT_EQ(seconds_between(limits, 1100, 1000), 0);
+}
+
+TEST(Clock, WithoutOneNothingIsLearned) {
+  const device device;
+  for (int run = 0; run < 100; ++run)
+    device.learn(0.05, 0);
+  EXPECT_EQ(device.slowness(), 1);
+  device.learn(0.05, 0.1);
+  EXPECT_DOUBLE_EQ(device.slowness(), 1.25);
 }
 
 TEST(Slicing, BindsATableByRows) {
