@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 
 #include "runtime/devices/vulkan/features.h"
 
@@ -20,12 +21,27 @@ struct registry {
   std::mutex mutex;
   std::weak_ptr<instance> instances[2]; ///< without validation, and with
   std::vector<std::weak_ptr<device>> devices;
+  /// Of queues that are the callers': each program that is loaded with one has a device of its own around it.
+  std::map<VkQueue, std::weak_ptr<std::mutex>> queue_mutexes;
 };
 
 /// Never destroyed: no order at exit is right for a driver.
 registry &the_registry() {
   static auto *made = new registry;
   return *made;
+}
+
+/// The one lock of all that submit to |queue|. The registry's lock is held.
+std::shared_ptr<std::mutex> share_queue_mutex(registry &registry, VkQueue queue) {
+  auto &known = registry.queue_mutexes;
+  for (auto next = known.begin(); next != known.end();)
+    next = next->second.expired() ? known.erase(next) : std::next(next);
+  if (const auto found = known.find(queue); found != known.end())
+    if (std::shared_ptr<std::mutex> shared = found->second.lock())
+      return shared;
+  auto made = std::make_shared<std::mutex>();
+  known[queue] = made;
+  return made;
 }
 
 /// The instance in use, or a new one. The registry's lock is held.
@@ -117,10 +133,13 @@ heddle_status_t device::adopt(const heddle_vulkan_device_t &theirs, std::shared_
     return fail(error::H0101, "a Vulkan device needs its instance, physical device, device and queue");
   if (!theirs.lock_queue != !theirs.unlock_queue)
     return fail(error::H0101, "a queue is locked and unlocked, or neither");
+  if (!theirs.features && theirs.feature_count != 0)
+    return fail(error::H0101, format("%zu features of a Vulkan device are given, and no names", theirs.feature_count));
   const std::lock_guard<std::mutex> lock(the_registry().mutex);
   auto made = std::make_shared<device>();
   HEDDLE_RETURN_IF_ERROR(read_options(&made->settings_));
   HEDDLE_RETURN_IF_ERROR(made->take(theirs));
+  made->queue_mutex_ = share_queue_mutex(the_registry(), made->queue_);
   *out = std::move(made);
   return nullptr;
 }
@@ -240,15 +259,18 @@ heddle_status_t device::submit(VkCommandBuffer commands, VkFence fence) const {
   info.commandBufferCount = 1;
   info.pCommandBuffers = &commands;
   HEDDLE_RETURN_IF_ERROR(check(api_.vkResetFences(handle_, 1, &fence), "reset a fence"));
-  const std::lock_guard<std::mutex> lock(queue_mutex_);
-  const queue_lock their_lock(theirs_);
+  const queue_lock their_lock(theirs_); // first: their thread may hold it while it runs a program of ours
+  const std::lock_guard<std::mutex> lock(*queue_mutex_);
   return check(api_.vkQueueSubmit(queue_, 1, &info, fence), "submit work");
 }
 
 void device::drain() const {
-  const std::lock_guard<std::mutex> lock(queue_mutex_);
   const queue_lock their_lock(theirs_);
-  api_.vkQueueWaitIdle(queue_); // whatever it returns, nothing of ours is on its way
+  const std::lock_guard<std::mutex> lock(*queue_mutex_);
+  // Nothing of ours is on its way then, or the device is lost. Where even that fails, for want of memory, no other call
+  // could wait either.
+  if (api_.vkQueueWaitIdle(queue_) == VK_ERROR_DEVICE_LOST)
+    is_lost_.store(true);
 }
 
 bool device::find_type(VkMemoryPropertyFlags flags, uint32_t type_bits, uint32_t *out) const {

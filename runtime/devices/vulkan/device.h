@@ -81,7 +81,8 @@ private:
   PFN_vkGetPhysicalDeviceMemoryProperties2 memory_properties_ = nullptr; ///< volk's own changes with each instance
   heddle_vulkan_device_t theirs_ = {}; ///< of an adopted device: the functions to lock
   bool is_unified_ = false;
-  mutable std::mutex queue_mutex_; ///< a VkQueue is for one thread at a time
+  /// A VkQueue is for one thread at a time; of all devices that adopted the same.
+  std::shared_ptr<std::mutex> queue_mutex_ = std::make_shared<std::mutex>();
   mutable std::atomic<bool> is_lost_{false};
   mutable std::atomic<double> slowness_{1};
   mutable std::atomic<int64_t> used_[VK_MAX_MEMORY_HEAPS] = {}; ///< bytes of each heap

@@ -28,7 +28,8 @@ typedef struct heddle_vulkan_device_t {
   /// for none, which every program can do without.
   const char *const *features;
   size_t feature_count;
-  /// Called around each submission, from the thread that runs; null: nobody else uses the queue. Neither may call back.
+  /// Called around each submission, and after a failure around a wait for the queue, from the thread that runs; null:
+  /// nobody but programs uses the queue. Neither may call back.
   void (*lock_queue)(void *user);
   void (*unlock_queue)(void *user);
   void *user;

@@ -4,6 +4,7 @@
 // and only features that it was made with are used.
 
 #include <cstdlib>
+#include <thread>
 
 #include <volk.h>
 
@@ -135,6 +136,26 @@ TEST_F(VulkanAdopt, StandsBesideADeviceOfTheRuntimes) {
   }
 }
 
+TEST_F(VulkanAdopt, TwoProgramsShareAQueueThatNobodyElseUses) {
+  // Without functions that lock it; the validation layer reports a queue that two threads use at once.
+  theirs_.lock_queue = theirs_.unlock_queue = nullptr;
+  const artifact_bytes artifact = scale_shaders().build();
+  const program programs[] = {load(artifact, options_), load(artifact, options_)};
+  const tensor x = counting_tensor({3, 5});
+  std::vector<std::thread> threads;
+  for (const program &program : programs)
+    threads.emplace_back([&x, &program] {
+      const session session = make_session(program);
+      for (int run = 0; run < 50; ++run) {
+        auto outputs = session.run(nullptr, {&x}, 1);
+        ASSERT_TRUE(bool(outputs)) << outputs.error().text();
+        EXPECT_EQ(values<float>((*outputs)[0]), values<float>(x));
+      }
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+}
+
 TEST_F(VulkanAdopt, FeaturesThatWereNotEnabledAreNotUsed) {
   // lavapipe has float16; this device was made without. The first variant would be taken if it were thought to have it,
   // and leaves three quarters of its tiles unwritten.
@@ -166,6 +187,8 @@ TEST_F(VulkanAdopt, HalfADeviceIsRefused) {
   theirs_.features = features;
   theirs_.feature_count = 1;
   EXPECT_EQ(error_of(artifact), "H0101: there is no feature 'flaot16'");
+  theirs_.features = nullptr;
+  EXPECT_EQ(error_of(artifact), "H0101: 1 features of a Vulkan device are given, and no names");
   theirs_ = whole;
   for (const char *device : {"cpu", "vulkan:0"}) {
     options_.device = device;
