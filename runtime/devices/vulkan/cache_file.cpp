@@ -26,8 +26,6 @@ namespace {
 
 constexpr char magic[8] = {'H', 'D', 'L', 'V', 'K', 'C', '\r', '\n'};
 constexpr uint32_t layout_version = 1;
-/// Larger ones are neither written nor read: some drivers' caches only grow.
-constexpr uint64_t most_bytes = 64 << 20;
 /// Files of one folder; a device and an artifact have one.
 constexpr size_t most_files = 64;
 constexpr char file_prefix[] = "pipelines-";
@@ -157,8 +155,8 @@ std::vector<std::byte> read_cache_file(const std::string &path, const std::strin
       !read_all(file.get(), &header, sizeof(header)))
     return {};
   const auto length = static_cast<uint64_t>(status.st_size);
-  if (std::memcmp(header.magic, magic, sizeof(magic)) != 0 || header.version != layout_version || length > most_bytes ||
-      header.key_bytes != key.size() || header.content_bytes > length ||
+  if (std::memcmp(header.magic, magic, sizeof(magic)) != 0 || header.version != layout_version ||
+      length > most_cache_bytes || header.key_bytes != key.size() || header.content_bytes > length ||
       sizeof(header) + key.size() + header.content_bytes != length)
     return {};
   std::string found(header.key_bytes, '\0');
@@ -173,7 +171,7 @@ void write_cache_file(const std::string &path, const std::string &key, const std
   file_header header = {
       {}, layout_version, static_cast<uint32_t>(key.size()), content.size(), checksum_of(key, content)};
   std::memcpy(header.magic, magic, sizeof(magic));
-  if (path.empty() || sizeof(header) + key.size() + content.size() > most_bytes)
+  if (path.empty() || sizeof(header) + key.size() + content.size() > most_cache_bytes)
     return;
   make_folders(path);
   static std::atomic<unsigned> count{0};

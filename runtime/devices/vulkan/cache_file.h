@@ -15,6 +15,9 @@
 
 namespace heddle::runtime::vulkan {
 
+/// Larger ones are neither written nor read: some drivers' caches only grow.
+constexpr uint64_t most_cache_bytes = 64 << 20;
+
 /// All that a driver's cache depends on, as text.
 std::string cache_key(const gpu &gpu, const artifact &loaded);
 

@@ -9,6 +9,7 @@
 
 #include <heddle/artifact_format.h>
 
+#include "runtime/devices/vulkan/cache_file.h"
 #include "runtime/devices/vulkan/features.h"
 #include "runtime/devices/vulkan/self_test.h"
 #include "runtime/devices/vulkan/spirv.h"
@@ -278,6 +279,8 @@ heddle_status_t pipeline_set::read_cache(std::vector<std::byte> *out) const {
   size_t bytes = 0;
   HEDDLE_RETURN_IF_ERROR(device_->check(api.vkGetPipelineCacheData(device_->handle(), cache_, &bytes, nullptr),
                                         "hand out its pipeline cache"));
+  if (bytes > most_cache_bytes)
+    return nullptr; // the verdicts alone
   out->resize(verdict_bytes + bytes);
   HEDDLE_RETURN_IF_ERROR(
       device_->check(api.vkGetPipelineCacheData(device_->handle(), cache_, &bytes, out->data() + verdict_bytes),

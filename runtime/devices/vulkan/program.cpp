@@ -4,6 +4,8 @@
 
 #include "runtime/devices/vulkan/program.h"
 
+#include <new>
+
 #include "runtime/devices/vulkan/cache_file.h"
 #include "runtime/devices/vulkan/session.h"
 
@@ -11,10 +13,17 @@ namespace heddle::runtime::vulkan {
 
 /// Only now it is known which pipelines were made.
 vulkan_program::~vulkan_program() {
+  // Best effort, memory included: what isn't stored is made again.
+  try {
+    store_cache();
+  } catch (const std::bad_alloc &) {
+  }
+}
+
+void vulkan_program::store_cache() const {
   if (cache_path_.empty() || !pipelines_.has_pipelines())
     return;
   std::vector<std::byte> content;
-  // Best effort: what isn't stored is made again.
   heddle_status_t status = pipelines_.read_cache(&content);
   if (!status && !content.empty() && content_checksum(content) != cached_checksum_)
     write_cache_file(cache_path_, cache_key_, content);

@@ -32,6 +32,8 @@ public:
   const constant_store &constants() const { return constants_; }
 
 private:
+  void store_cache() const;
+
   const artifact *loaded_ = nullptr;
   size_t target_ = 0;
   std::string cache_key_;
