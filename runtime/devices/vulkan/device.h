@@ -45,6 +45,7 @@ public:
   /// check_result, and a lost device is lost for everybody.
   heddle_status_t check(VkResult result, const char *what) const;
   heddle_status_t check_alive() const;
+  bool is_lost() const { return is_lost_.load(); }
 
   /// Hands |commands| to the queue; |fence|, which no submission is using, is signalled at their end.
   heddle_status_t submit(VkCommandBuffer commands, VkFence fence) const;

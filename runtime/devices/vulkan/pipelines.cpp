@@ -64,8 +64,13 @@ heddle_status_t pipeline_set::create(const device &device, const artifact &loade
   const size_t verdict_bytes = take_verdicts(cache_bytes);
   info.initialDataSize = cache_bytes.size() - verdict_bytes;
   info.pInitialData = cache_bytes.data() + verdict_bytes;
-  return device.check(device.api().vkCreatePipelineCache(device.handle(), &info, nullptr, &cache_),
-                      "make a pipeline cache");
+  VkResult result = device.api().vkCreatePipelineCache(device.handle(), &info, nullptr, &cache_);
+  // Data that the driver doesn't like is no reason to fail: it begins with none.
+  if (result < 0 && result != VK_ERROR_DEVICE_LOST && info.initialDataSize != 0) {
+    info.initialDataSize = 0;
+    result = device.api().vkCreatePipelineCache(device.handle(), &info, nullptr, &cache_);
+  }
+  return device.check(result, "make a pipeline cache");
 }
 
 /// Why the device can't run |table|, "" if it can.
@@ -102,9 +107,29 @@ heddle_status_t pipeline_set::make_module(const shader_variant_table &table, con
                         format("take the shader of kernel '%s'", kernel).c_str());
 }
 
-heddle_status_t pipeline_set::make(const shader_variant_table &table, const char *kernel, variant *out) const {
-  VkShaderModule module = VK_NULL_HANDLE;
-  HEDDLE_RETURN_IF_ERROR(make_module(table, kernel, &module));
+namespace {
+
+/// A shader module for as long as a pipeline is made of it.
+struct module_holder {
+  const device &owner;
+  VkShaderModule handle = VK_NULL_HANDLE;
+
+  explicit module_holder(const device &device) : owner(device) {}
+  module_holder(const module_holder &) = delete;
+  module_holder &operator=(const module_holder &) = delete;
+  ~module_holder() {
+    if (handle)
+      owner.api().vkDestroyShaderModule(owner.handle(), handle, nullptr);
+  }
+};
+
+} // namespace
+
+/// Makes the pipeline of a variant. |out_result| is what the driver says of it; an error is of anything else.
+heddle_status_t pipeline_set::make(uint32_t kernel, size_t index, VkResult *out_result) const {
+  const shader_variant_table &table = target_->shaders[kernel].variants[index];
+  module_holder module(*device_);
+  HEDDLE_RETURN_IF_ERROR(make_module(table, loaded_->tables.kernels[kernel].name, &module.handle));
   std::vector<uint32_t> values(table.workgroup.begin(), table.workgroup.end());
   values.insert(values.end(), table.constants.begin(), table.constants.end());
   std::vector<VkSpecializationMapEntry> entries;
@@ -116,14 +141,12 @@ heddle_status_t pipeline_set::make(const shader_variant_table &table, const char
   info.layout = layout_;
   info.stage = tagged<VkPipelineShaderStageCreateInfo>(VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO);
   info.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
-  info.stage.module = module;
+  info.stage.module = module.handle;
   info.stage.pName = "main";
   info.stage.pSpecializationInfo = &constants;
-  const VkResult result =
-      device_->api().vkCreateComputePipelines(device_->handle(), cache_, 1, &info, nullptr, &out->made.handle);
-  device_->api().vkDestroyShaderModule(device_->handle(), module, nullptr);
-  HEDDLE_RETURN_IF_ERROR(device_->check(result, format("make a pipeline of kernel '%s'", kernel).c_str()));
-  out->made.tile = table.tile;
+  pipeline &made = variants_[kernel][index].made;
+  made.tile = table.tile;
+  *out_result = device_->api().vkCreateComputePipelines(device_->handle(), cache_, 1, &info, nullptr, &made.handle);
   return nullptr;
 }
 
@@ -177,30 +200,67 @@ heddle_status_t pipeline_set::test(uint32_t kernel, size_t index, variant *teste
   return tested->result == verdict::wrong ? reject(kernel, index, "it did when it was first used here") : nullptr;
 }
 
+/// Notes what the driver said of a variant that it doesn't take, and returns what to fail with if there is no other.
+heddle_status_t pipeline_set::refuse(uint32_t kernel, size_t index, VkResult result) const {
+  variant &variant = variants_[kernel][index];
+  const char *name = loaded_->tables.kernels[kernel].name;
+  if (result != VK_ERROR_DEVICE_LOST && !variant.is_refused) {
+    notes_.push_back(format("variant %zu of kernel '%s' isn't used on '%s', whose driver doesn't take it: %s", index,
+                            name, device_->gpu().properties.deviceName, result_name(result).c_str()));
+    variant.is_refused = true;
+  }
+  return device_->check(result, format("make a pipeline of kernel '%s'", name).c_str());
+}
+
 /// Makes a variant ready that the device can run by all that it says.
 heddle_status_t pipeline_set::prepare(uint32_t kernel, size_t index) const {
   variant &variant = variants_[kernel][index];
+  destroy(&variant); // what memory didn't suffice to test
   heddle_status_t status = nullptr;
   // What is known to be wrong may crash the driver when it is compiled.
   if (variant.result != verdict::wrong) {
-    status = make(target_->shaders[kernel].variants[index], loaded_->tables.kernels[kernel].name, &variant);
+    VkResult result = VK_SUCCESS;
+    status = make(kernel, index, &result);
     has_pipelines_ = true;
+    if (!status && result < 0)
+      status = refuse(kernel, index, result);
   }
   if (!status)
     status = test(kernel, index, &variant);
   if (status)
     destroy(&variant);
-  // A driver that refuses one variant gets the next; a lost device or no memory gets nothing.
-  const bool may_retry = status && heddle_status_code(status) != HEDDLE_STATUS_DEVICE_UNAVAILABLE;
-  variant.state = !status ? variant_state::ready : may_retry ? variant_state::untried : variant_state::unavailable;
   return status;
+}
+
+/// Makes a variant ready unless it is, or says why it can't be used: each time the same.
+heddle_status_t pipeline_set::take(uint32_t kernel, size_t index) const {
+  variant &variant = variants_[kernel][index];
+  const char *name = loaded_->tables.kernels[kernel].name;
+  if (variant.state == variant_state::untried) {
+    variant.missing = obstacle(target_->shaders[kernel].variants[index]);
+    heddle_status_t status = *variant.missing ? nullptr : prepare(kernel, index);
+    // What memory or a damaged file stood in the way of may be there next time.
+    if (status && heddle_status_code(status) != HEDDLE_STATUS_DEVICE_UNAVAILABLE)
+      return status;
+    if (status)
+      variant.message = heddle_status_message(status);
+    variant.state = status || *variant.missing ? variant_state::unavailable : variant_state::ready;
+    if (status)
+      return status;
+  }
+  if (variant.state == variant_state::ready)
+    return nullptr;
+  if (*variant.missing)
+    return fail(error::H0406,
+                format("kernel '%s' needs %s on '%s'", name, variant.missing, device_->gpu().properties.deviceName));
+  if (!variant.fault.empty())
+    return all_wrong(kernel, variant.fault);
+  return fail(error::H0408, variant.message);
 }
 
 heddle_status_t pipeline_set::choose(uint32_t kernel, const uint32_t *extents, const pipeline **out) const {
   const shader_table &shader = target_->shaders[kernel];
   heddle_status_t last = nullptr;
-  const char *missing = "";
-  const std::string *wrong = nullptr;
   const std::lock_guard<std::mutex> lock(mutex_);
   for (size_t i = 0; i < shader.variants.size(); ++i) {
     const shader_variant_table &table = shader.variants[i];
@@ -209,31 +269,29 @@ heddle_status_t pipeline_set::choose(uint32_t kernel, const uint32_t *extents, c
       allows = allows && (table.most[axis] == 0 || extents[axis] <= table.most[axis]);
     if (!allows)
       continue;
-    variant &variant = variants_[kernel][i];
-    if (!variant.fault.empty())
-      wrong = &variant.fault;
-    if (variant.state == variant_state::untried) {
-      missing = obstacle(table);
-      variant.state = variant_state::unavailable;
-      if (!*missing) {
-        heddle_status_release(last);
-        last = prepare(kernel, i);
-      }
-    }
-    if (variant.state == variant_state::untried)
-      return last;
-    if (variant.state == variant_state::ready) {
+    heddle_status_t status = take(kernel, i);
+    const variant &variant = variants_[kernel][i];
+    if (!status) {
       heddle_status_release(last);
       *out = &variant.made;
       return nullptr;
     }
+    // A driver that refuses one variant gets the next, whatever it calls the reason: some name memory for all that they
+    // can't compile. A lost device or no memory for anything else gets nothing.
+    const bool may_go_on = heddle_status_code(status) == HEDDLE_STATUS_DEVICE_UNAVAILABLE || variant.is_refused;
+    // What failed says more than what the device was known to lack.
+    if (last && *variant.missing) {
+      heddle_status_release(status);
+    } else {
+      heddle_status_release(last);
+      last = status;
+    }
+    if (!may_go_on || device_->is_lost())
+      return last;
   }
-  if (last)
-    return last;
-  if (wrong)
-    return all_wrong(kernel, *wrong);
-  return fail(error::H0406, format("kernel '%s' needs %s on '%s'", loaded_->tables.kernels[kernel].name,
-                                   *missing ? missing : "what isn't there", device_->gpu().properties.deviceName));
+  return last ? last
+              : fail(error::H0406, format("kernel '%s' has no shader for such extents on '%s'",
+                                          loaded_->tables.kernels[kernel].name, device_->gpu().properties.deviceName));
 }
 
 const char *pipeline_set::note(size_t index) const {

@@ -57,14 +57,19 @@ private:
     variant_state state = variant_state::untried;
     verdict result = verdict::unknown; ///< of the self-test
     std::string fault;                 ///< why it was rejected; empty: it wasn't
+    bool is_refused = false;           ///< by the driver, once at least
+    std::string message;               ///< of the failure that made it unavailable
+    const char *missing = "";          ///< what of the device it lacks
     pipeline made;
   };
 
   heddle_status_t create_layouts();
-  heddle_status_t make(const shader_variant_table &table, const char *kernel, variant *out) const;
+  heddle_status_t make(uint32_t kernel, size_t index, VkResult *out_result) const;
   heddle_status_t make_module(const shader_variant_table &table, const char *kernel, VkShaderModule *out) const;
   const char *obstacle(const shader_variant_table &table) const;
   heddle_status_t prepare(uint32_t kernel, size_t index) const;
+  heddle_status_t take(uint32_t kernel, size_t index) const;
+  heddle_status_t refuse(uint32_t kernel, size_t index, VkResult result) const;
   heddle_status_t test(uint32_t kernel, size_t index, variant *tested) const;
   heddle_status_t reject(uint32_t kernel, size_t index, const std::string &reason) const;
   heddle_status_t all_wrong(uint32_t kernel, const std::string &reason) const;

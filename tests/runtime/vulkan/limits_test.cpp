@@ -126,10 +126,12 @@ TEST_F(VulkanLimits, NoVariantAtAllIsAnError) {
   const program program = load(artifact);
   const session session = make_session(program);
   const tensor a = product_input(1, 4);
-  auto refused = session.run(nullptr, {&a}, 1);
-  ASSERT_FALSE(bool(refused));
-  EXPECT_EQ(refused.error().error_code(), "H0406");
-  EXPECT_NE(refused.error().message().find("kernel 'product' needs larger workgroups on "), std::string::npos);
+  for (int run = 0; run < 2; ++run) {
+    auto refused = session.run(nullptr, {&a}, 1);
+    ASSERT_FALSE(bool(refused));
+    EXPECT_EQ(refused.error().error_code(), "H0406");
+    EXPECT_NE(refused.error().message().find("kernel 'product' needs larger workgroups on "), std::string::npos);
+  }
 }
 
 TEST_F(VulkanLimits, SerializedRunsGiveTheSame) {
