@@ -8,6 +8,8 @@
 #include <cmath>
 #include <cstring>
 
+#include <heddle/executable_abi.h>
+
 #include "runtime/core/checked_math.h"
 #include "runtime/devices/vulkan/elements.h"
 #include "runtime/devices/vulkan/recording.h"
@@ -18,9 +20,6 @@
 namespace heddle::runtime::vulkan {
 
 namespace {
-
-/// What results hold before: no shader's right answer, so that what isn't written is seen.
-constexpr int unwritten = 0xa5;
 
 /// What one submission needs besides its commands.
 class submission_objects {
@@ -148,7 +147,7 @@ void self_test::fill(std::byte *to) const {
     if (is_input)
       make_elements(operand(i).type, test_.inputs[i], to + offsets_[i]);
     else
-      std::memset(to + offsets_[i], unwritten,
+      std::memset(to + offsets_[i], unwritten_byte(operand(i).type),
                   device_bytes(operand(i).type, test_.outputs[i - test_.inputs.size()].bytes));
   }
 }
@@ -197,6 +196,11 @@ std::string self_test::compare(size_t output, const std::byte *stored) const {
 
 std::string self_test::compare(const std::byte *results) const {
   std::string fault;
+  int32_t words[4]; // state, site, value, limit
+  std::memcpy(words, results + record_, sizeof(words));
+  // No case fails.
+  if (variant_.shader->can_fail && words[0] != HEDDLE_KERNEL_OK)
+    return format("it reports failure %d at site %d", words[0], words[1]);
   for (size_t output = 0; output < test_.outputs.size() && fault.empty(); ++output)
     fault = compare(output, results + offsets_[test_.inputs.size() + output]);
   return fault;

@@ -24,4 +24,8 @@ bool is_near(heddle_element_type_t type, const void *actual, const void *expecte
 
 std::string format_element(heddle_element_type_t type, const void *element);
 
+/// What each byte of a result of |type| is before, so that what isn't written is seen: floats are NaNs then, booleans
+/// neither true nor false, and integers rarely right.
+int unwritten_byte(heddle_element_type_t type);
+
 } // namespace heddle::runtime::vulkan

@@ -3,11 +3,13 @@
 // Shaders that compute something else than their artifact says: found when first used, left out, told of, remembered.
 
 #include <cmath>
+#include <cstring>
 #include <filesystem>
 
 #include <heddle/self_test.h>
 
 #include "runtime/devices/vulkan/device.h"
+#include "runtime/devices/vulkan/self_test_elements.h"
 #include "tests/runtime/vulkan/shader_builder.h"
 
 namespace heddle::test {
@@ -22,6 +24,9 @@ constexpr uint32_t depth = 8;
 /// Calls of the driver since they were last set to 0.
 int pipelines;
 int submissions;
+/// What the next pipelines of that many are refused with.
+int refusals;
+VkResult refusal;
 VolkDeviceTable real;
 
 void count_calls(VolkDeviceTable *api) {
@@ -30,6 +35,8 @@ void count_calls(VolkDeviceTable *api) {
                                      const VkComputePipelineCreateInfo *infos, const VkAllocationCallbacks *callbacks,
                                      VkPipeline *out) {
     ++pipelines;
+    if (refusals > 0)
+      return --refusals, refusal;
     return real.vkCreateComputePipelines(device, cache, count, infos, callbacks, out);
   };
   api->vkQueueSubmit = [](VkQueue queue, uint32_t count, const VkSubmitInfo *infos, VkFence fence) {
@@ -43,7 +50,7 @@ protected:
   void SetUp() override {
     VulkanTest::SetUp();
     vk::on_device_created = count_calls;
-    pipelines = submissions = 0;
+    pipelines = submissions = refusals = 0;
   }
   void TearDown() override { vk::on_device_created = nullptr; }
 
@@ -122,6 +129,66 @@ TEST_F(VulkanSelfTest, AWrongVariantGivesWayToTheNext) {
   ASSERT_NE(program.note(1), nullptr);
   EXPECT_EQ(std::string(program.note(1)).rfind("variant 1 of kernel 'product'", 0), 0u);
   EXPECT_EQ(program.note(2), nullptr);
+}
+
+TEST_F(VulkanSelfTest, AVariantThatTheDriverRefusesGivesWayToTheNext) {
+  const artifact_bytes artifact = tested_product(1).build();
+  // Some drivers name memory where they can't compile.
+  for (const VkResult result : {VK_ERROR_OUT_OF_HOST_MEMORY, VK_ERROR_OUT_OF_DEVICE_MEMORY, VK_ERROR_UNKNOWN}) {
+    const program program = load(artifact);
+    refusals = 1;
+    refusal = result;
+    expect_right(program);
+    ASSERT_NE(program.note(0), nullptr);
+    EXPECT_NE(std::string(program.note(0)).find("whose driver doesn't take it: VK_ERROR_"), std::string::npos);
+    EXPECT_EQ(program.note(1), nullptr) << program.note(1);
+  }
+  const program program = load(artifact);
+  refusals = 2;
+  refusal = VK_ERROR_UNKNOWN;
+  for (int i = 0; i < 2; ++i) {
+    auto outputs = run(program);
+    ASSERT_FALSE(bool(outputs));
+    EXPECT_EQ(outputs.error().error_code(), "H0408");
+    EXPECT_NE(outputs.error().message().find("couldn't make a pipeline of kernel 'product'"), std::string::npos);
+  }
+}
+
+TEST_F(VulkanSelfTest, AShaderThatReportsAFailureIsWrong) {
+  shader_builder shaders = gather_shaders(20, 3);
+  add_gather_test(shaders, 20, 3);
+  shaders.self_test(0).sizes[0] = 19; // index 19, which is right, is found to be none
+  const artifact_bytes artifact = shaders.build();
+  const tensor ids = make_tensor<int64_t>(HEDDLE_ELEMENT_I64, {2}, {1, 19});
+  for (const char *limits : {"", "staging=1"}) {
+    const scoped_environment lowered("HEDDLE_VULKAN_LIMITS", limits);
+    const program program = load(artifact);
+    auto outputs = make_session(program).run(nullptr, {&ids}, 1);
+    ASSERT_FALSE(bool(outputs));
+    EXPECT_EQ(outputs.error().error_code(), "H0409");
+    EXPECT_NE(outputs.error().message().find("it reports failure "), std::string::npos) << outputs.error().text();
+  }
+}
+
+TEST(SelfTestElements, WhatIsNotWrittenIsNoNumber) {
+  for (const auto type : {HEDDLE_ELEMENT_F32, HEDDLE_ELEMENT_F16, HEDDLE_ELEMENT_BF16}) {
+    std::byte element[4] = {};
+    std::memset(element, vk::unwritten_byte(type), sizeof(element));
+    const std::byte zero[4] = {};
+    EXPECT_FALSE(vk::is_near(type, element, zero, 1e30)) << type;
+  }
+}
+
+TEST(SelfTestElements, ExpectationsThatAreNotFiniteAskForNothing) {
+  const float values[] = {INFINITY, 2, NAN};
+  runtime::self_test_output expected = {};
+  expected.values = reinterpret_cast<const uint8_t *>(values);
+  expected.runs = {{0, 3}};
+  EXPECT_EQ(vk::largest_magnitude(HEDDLE_ELEMENT_F32, expected), 2);
+  const float wrong = 3;
+  EXPECT_TRUE(vk::is_near(HEDDLE_ELEMENT_F32, &wrong, &values[0], 0));
+  EXPECT_FALSE(vk::is_near(HEDDLE_ELEMENT_F32, &wrong, &values[1], 0.5));
+  EXPECT_FALSE(vk::is_near(HEDDLE_ELEMENT_F32, &values[2], &values[1], 0.5));
 }
 
 TEST_F(VulkanSelfTest, WithoutARightVariantTheRunFails) {
