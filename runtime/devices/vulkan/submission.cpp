@@ -53,20 +53,30 @@ one_time_commands::~one_time_commands() {
     api.vkDestroyCommandPool(device_.handle(), pool_, nullptr);
 }
 
+/// What an earlier call has made stays.
 heddle_status_t one_time_commands::create() {
   const VolkDeviceTable &api = device_.api();
-  auto pool = tagged<VkCommandPoolCreateInfo>(VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO);
-  pool.flags = VK_COMMAND_POOL_CREATE_TRANSIENT_BIT | VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT;
-  pool.queueFamilyIndex = device_.gpu().queue_family;
-  HEDDLE_RETURN_IF_ERROR(
-      device_.check(api.vkCreateCommandPool(device_.handle(), &pool, nullptr, &pool_), "make a command pool"));
-  auto fence = tagged<VkFenceCreateInfo>(VK_STRUCTURE_TYPE_FENCE_CREATE_INFO);
-  HEDDLE_RETURN_IF_ERROR(device_.check(api.vkCreateFence(device_.handle(), &fence, nullptr, &fence_), "make a fence"));
+  if (!pool_) {
+    auto pool = tagged<VkCommandPoolCreateInfo>(VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO);
+    pool.flags = VK_COMMAND_POOL_CREATE_TRANSIENT_BIT | VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT;
+    pool.queueFamilyIndex = device_.gpu().queue_family;
+    HEDDLE_RETURN_IF_ERROR(
+        device_.check(api.vkCreateCommandPool(device_.handle(), &pool, nullptr, &pool_), "make a command pool"));
+  }
+  if (!fence_) {
+    const auto fence = tagged<VkFenceCreateInfo>(VK_STRUCTURE_TYPE_FENCE_CREATE_INFO);
+    HEDDLE_RETURN_IF_ERROR(
+        device_.check(api.vkCreateFence(device_.handle(), &fence, nullptr, &fence_), "make a fence"));
+  }
   auto info = tagged<VkCommandBufferAllocateInfo>(VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO);
   info.commandPool = pool_;
   info.level = VK_COMMAND_BUFFER_LEVEL_PRIMARY;
   info.commandBufferCount = 1;
-  return device_.check(api.vkAllocateCommandBuffers(device_.handle(), &info, &commands_), "make a command buffer");
+  VkCommandBuffer commands = VK_NULL_HANDLE;
+  HEDDLE_RETURN_IF_ERROR(
+      device_.check(api.vkAllocateCommandBuffers(device_.handle(), &info, &commands), "make a command buffer"));
+  commands_ = commands;
+  return nullptr;
 }
 
 heddle_status_t one_time_commands::begin() {
