@@ -192,8 +192,10 @@ heddle_status_t vulkan_session::run(const run_request &request) {
   HEDDLE_RETURN_IF_ERROR(request.observer ? run_observed(request, *entry) : run_all(request, *entry, &longest));
   HEDDLE_RETURN_IF_ERROR(find_failure(request, schedule, after_steps));
   download(request, schedule);
-  // Cut for a faster device than this one is; by now its speed is known better.
-  if (longest > 2e-6 * static_cast<double>(device.settings().submit_microseconds))
+  // Cut for a faster device than this one is; by now its speed is known better. Where it isn't, another recording would
+  // be cut as this one.
+  if (longest > 2e-6 * static_cast<double>(device.settings().submit_microseconds) &&
+      device.slowness() > 1.25 * entry->slowness)
     recordings_.erase(entry);
   return device.take_validation_error();
 }
