@@ -273,12 +273,32 @@ void device::drain() const {
     is_lost_.store(true);
 }
 
-bool device::find_type(VkMemoryPropertyFlags flags, uint32_t type_bits, uint32_t *out) const {
+void device::measure_heaps(uint64_t *out_left) const {
+  auto budget =
+      tagged<VkPhysicalDeviceMemoryBudgetPropertiesEXT>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_BUDGET_PROPERTIES_EXT);
+  if (gpu_.has_memory_budget) {
+    VkPhysicalDeviceMemoryProperties2 memory = {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_PROPERTIES_2, &budget, {}};
+    memory_properties_(gpu_.handle, &memory);
+  }
+  for (uint32_t heap = 0; heap < gpu_.memory.memoryHeapCount; ++heap) {
+    uint64_t all = budget.heapBudget[heap];
+    uint64_t used = budget.heapUsage[heap];
+    if (!gpu_.has_memory_budget) {
+      // Others live in the heap too, and a full one makes drivers swap in silence or lose the device.
+      all = gpu_.memory.memoryHeaps[heap].size / 10 * 7;
+      used = static_cast<uint64_t>(std::max<int64_t>(0, used_[heap].load()));
+    }
+    out_left[heap] = all - std::min(all, used);
+  }
+}
+
+bool device::find_type(VkMemoryPropertyFlags flags, uint32_t type_bits, const uint64_t *left, uint64_t bytes,
+                       uint32_t *out) const {
   // By the heap's size, not the first that fits: a window of 256 MiB into the device's memory is no place for weights.
   bool found = false;
   for (uint32_t i = 0; i < gpu_.memory.memoryTypeCount; ++i) {
     const VkMemoryType &type = gpu_.memory.memoryTypes[i];
-    if (!(type_bits & (1u << i)) || (type.propertyFlags & flags) != flags)
+    if (!(type_bits & (1u << i)) || (type.propertyFlags & flags) != flags || left[type.heapIndex] < bytes)
       continue;
     if (type.propertyFlags & (VK_MEMORY_PROPERTY_PROTECTED_BIT | VK_MEMORY_PROPERTY_LAZILY_ALLOCATED_BIT))
       continue;
@@ -300,27 +320,21 @@ heddle_status_t device::choose_memory(memory_use use, uint32_t type_bits, uint64
     wish |= local;
   else if (use == memory_use::download)
     wish |= VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
+  uint64_t left[VK_MAX_MEMORY_HEAPS] = {};
+  measure_heaps(left);
+  // Where host and device share memory, the part that is called the device's may be small. A GPU's own memory has no
+  // such substitute: kernels would be many times slower, and nobody would know why.
+  if (find_type(wish, type_bits, left, bytes, out_type) ||
+      (is_mapped && find_type(host, type_bits, left, bytes, out_type)))
+    return nullptr;
   // The wish, then what it can't do without.
-  if (!find_type(wish, type_bits, out_type) && !find_type(is_mapped ? host : 0, type_bits, out_type))
+  if (!find_type(wish, type_bits, left, 0, out_type) && !find_type(is_mapped ? host : 0, type_bits, left, 0, out_type))
     return fail(error::H0408, "the Vulkan driver has no memory of the type that is needed");
-  const uint32_t heap = gpu_.memory.memoryTypes[*out_type].heapIndex;
-  uint64_t left = gpu_.memory.memoryHeaps[heap].size;
-  if (gpu_.has_memory_budget) {
-    auto budget = tagged<VkPhysicalDeviceMemoryBudgetPropertiesEXT>(
-        VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_BUDGET_PROPERTIES_EXT);
-    VkPhysicalDeviceMemoryProperties2 memory = {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_PROPERTIES_2, &budget, {}};
-    memory_properties_(gpu_.handle, &memory);
-    left = budget.heapBudget[heap] - std::min(budget.heapBudget[heap], budget.heapUsage[heap]);
-  } else {
-    // Others live in the heap too, and a full one makes drivers swap in silence or lose the device.
-    const auto used = static_cast<uint64_t>(std::max<int64_t>(0, used_[heap].load()));
-    left = left / 10 * 7;
-    left -= std::min(left, used);
-  }
-  if (bytes > left)
+  const uint64_t rest = left[gpu_.memory.memoryTypes[*out_type].heapIndex];
+  if (bytes > rest)
     return fail(error::H0407, format("not enough device memory: %llu bytes are needed, and '%s' has %llu left",
                                      static_cast<unsigned long long>(bytes), gpu_.properties.deviceName,
-                                     static_cast<unsigned long long>(left)));
+                                     static_cast<unsigned long long>(rest)));
   return nullptr;
 }
 

@@ -71,7 +71,11 @@ private:
   heddle_status_t create_handle();
   heddle_status_t take(const heddle_vulkan_device_t &theirs);
   void load_functions();
-  bool find_type(VkMemoryPropertyFlags flags, uint32_t type_bits, uint32_t *out) const;
+  /// Bytes that each heap has left for this process.
+  void measure_heaps(uint64_t *out_left) const;
+  /// The type with |flags| of the largest heap among those that have |bytes| left.
+  bool find_type(VkMemoryPropertyFlags flags, uint32_t type_bits, const uint64_t *left, uint64_t bytes,
+                 uint32_t *out) const;
 
   std::shared_ptr<instance> instance_; ///< null where it is the caller's
   struct gpu gpu_ = {};
