@@ -157,8 +157,6 @@ heddle_status_t describe_gpu(VkPhysicalDevice handle, const options &settings, g
   read_features(extensions, out);
   read_properties(extensions, out);
   out->has_memory_budget = has_extension(extensions, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
-  out->has_dot_extension = has_extension(extensions, VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME);
-  out->has_subgroup_size_extension = has_extension(extensions, VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME);
   if (!find_queue(out))
     out->unfit = "it has no queue that computes";
   else if (out->properties.limits.maxPerStageDescriptorStorageBuffers < 4)
@@ -222,7 +220,11 @@ heddle_status_t list_gpus(const instance &instance, const options &settings, std
   std::vector<gpu> gpus;
   for (uint32_t i = 0; i < count; ++i) {
     gpu found = {};
-    HEDDLE_RETURN_IF_ERROR(describe_gpu(handles[i], settings, &found));
+    // A broken driver hides no other.
+    if (heddle_status_t failed = describe_gpu(handles[i], settings, &found)) {
+      heddle_status_release(failed);
+      found.unfit = "its driver can't list its extensions";
+    }
     const bool is_known = std::any_of(gpus.begin(), gpus.end(), [&](const gpu &other) {
       return !*found.unfit && !*other.unfit && std::memcmp(found.id.deviceUUID, other.id.deviceUUID, VK_UUID_SIZE) == 0;
     });

@@ -36,8 +36,6 @@ struct gpu {
   uint32_t features = 0; ///< bits of features.h, without those disabled
   struct limits limits;
   bool has_memory_budget = false;
-  bool has_dot_extension = false;
-  bool has_subgroup_size_extension = false;
   const char *unfit = ""; ///< why it can't be used; "" if it can
 
   bool is_software() const { return properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU; }
