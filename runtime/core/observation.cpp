@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Fills in what an observer is told from tables and plan; its vectors are kept from one dispatch to the next.
 
 #include "runtime/core/observation.h"
 

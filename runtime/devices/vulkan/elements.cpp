@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Integers of 64 bits lie in 32 on devices: narrowed on their way there, where a value that doesn't fit is found, and
+// widened on their way back.
 
 #include "runtime/devices/vulkan/elements.h"
 

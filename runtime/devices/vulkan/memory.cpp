@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A buffer has an allocation of its own: the few that there are stay far below what drivers count.
 
 #include "runtime/devices/vulkan/memory.h"
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Results that a caller can act on differently have codes of their own; the others are told by name.
 
 #include "runtime/devices/vulkan/result.h"
 
@@ -45,7 +47,7 @@ heddle_status_t check_result(VkResult result, const char *what) {
     return fail(error::H0407, format("not enough device memory: the Vulkan driver couldn't %s", what));
   case VK_ERROR_DEVICE_LOST:
     return fail(error::H0405, format("the Vulkan device was lost: the driver couldn't %s", what),
-                "load the program again to continue on a fresh device");
+                "load the program again to continue on a fresh device; one of your own you have to make anew before");
   default:
     return fail(error::H0408, format("the Vulkan driver couldn't %s: %s", what, result_name(result).c_str()));
   }

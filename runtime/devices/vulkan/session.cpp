@@ -66,7 +66,8 @@ heddle_status_t vulkan_session::create_objects() {
   return nullptr;
 }
 
-/// Zeros: what no kernel has written yet may be multiplied by zero, and must be no NaN then.
+/// Zeros, so that the first run reads nothing that another process left. Later ones find other tensors' bytes behind
+/// the ends of theirs, so shaders mask what they load there.
 heddle_status_t vulkan_session::clear_arena() {
   if (arena_.mapped()) {
     std::memset(arena_.mapped(), 0, arena_.bytes());
