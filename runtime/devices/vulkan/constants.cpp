@@ -85,7 +85,8 @@ public:
       if (!to_device(item.type, piece_.data(), bytes, to, &value))
         return fail(error::H0314, format("a constant of the model holds %s, and Vulkan devices compute in 32 bits",
                                          format_value(item.type, value, text)));
-      if (block.mapped())
+      // Of an integer that lacks bytes nothing is there.
+      if (block.mapped() || device_bytes(item.type, bytes) == 0)
         continue;
       HEDDLE_RETURN_IF_ERROR(commands_.begin());
       const VkBufferCopy copy = {0, target, device_bytes(item.type, bytes)};
@@ -124,7 +125,8 @@ heddle_status_t constant_store::upload(const device &device, const artifact &loa
 }
 
 heddle_status_t constant_store::create(const device &device, const artifact &loaded, size_t target) {
-  layout_ = lay_out_constants(loaded.tables, target, device.limits().range);
+  // What is joined lies in one block.
+  layout_ = lay_out_constants(loaded.tables, target, std::min(device.limits().range, device.limits().allocation));
   HEDDLE_RETURN_IF_ERROR(place_groups(device));
   return upload(device, loaded);
 }
