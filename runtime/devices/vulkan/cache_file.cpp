@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -29,6 +30,9 @@ constexpr uint32_t layout_version = 1;
 /// Files of one folder; a device and an artifact have one.
 constexpr size_t most_files = 64;
 constexpr char file_prefix[] = "pipelines-";
+/// Of files while they are written, which takes no hour.
+constexpr char new_prefix[] = ".new-";
+constexpr time_t abandoned_seconds = 3600;
 
 struct file_header {
   char magic[8];
@@ -91,8 +95,8 @@ void make_folders(const std::string &path) {
     mkdir(path.substr(0, slash).c_str(), 0700); // there already, or the write will fail
 }
 
-/// Leaves room for one more file.
-void remove_oldest(const std::string &folder) {
+/// Leaves room for the file |replacing|, which may be there, and removes what killed processes were writing.
+void remove_oldest(const std::string &folder, const std::string &replacing) {
   DIR *list = opendir(folder.c_str());
   if (!list)
     return;
@@ -100,8 +104,13 @@ void remove_oldest(const std::string &folder) {
   while (const dirent *file = readdir(list)) {
     const std::string path = folder + "/" + file->d_name;
     struct stat status;
-    if (std::strncmp(file->d_name, file_prefix, sizeof(file_prefix) - 1) == 0 && stat(path.c_str(), &status) == 0)
+    if (path == replacing || stat(path.c_str(), &status) != 0)
+      continue;
+    if (std::strncmp(file->d_name, file_prefix, sizeof(file_prefix) - 1) == 0)
       files.emplace_back(status.st_mtime, path);
+    else if (std::strncmp(file->d_name, new_prefix, sizeof(new_prefix) - 1) == 0 &&
+             status.st_mtime + abandoned_seconds < std::time(nullptr))
+      unlink(path.c_str());
   }
   closedir(list);
   if (files.size() < most_files)
@@ -176,7 +185,7 @@ void write_cache_file(const std::string &path, const std::string &key, const std
   make_folders(path);
   static std::atomic<unsigned> count{0};
   const std::string folder = path.substr(0, path.rfind('/'));
-  const std::string temporary = format("%s/.new-%ld-%u", folder.c_str(), static_cast<long>(getpid()), count++);
+  const std::string temporary = format("%s/%s%ld-%u", folder.c_str(), new_prefix, static_cast<long>(getpid()), count++);
   {
     const descriptor file(open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
     if (file.get() < 0)
@@ -187,7 +196,7 @@ void write_cache_file(const std::string &path, const std::string &key, const std
       return;
     }
   }
-  remove_oldest(folder);
+  remove_oldest(folder, path);
   if (rename(temporary.c_str(), path.c_str()) != 0)
     unlink(temporary.c_str());
 }

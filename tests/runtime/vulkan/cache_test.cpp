@@ -192,6 +192,28 @@ TEST_F(VulkanDiskCache, ABrokenFileIsIgnoredAndReplaced) {
   EXPECT_EQ(files().size(), 1u) << "no temporary file is left";
 }
 
+TEST_F(VulkanDiskCache, ADriverMayRefuseWhatItOnceWrote) {
+  const artifact_bytes artifact = scale_shaders().build();
+  run_once(artifact);
+  static int refused;
+  refused = 0;
+  vk::on_device_created = [](VolkDeviceTable *api) {
+    real = *api;
+    api->vkCreatePipelineCache = [](VkDevice device, const VkPipelineCacheCreateInfo *info,
+                                    const VkAllocationCallbacks *callbacks, VkPipelineCache *out) {
+      if (info->initialDataSize != 0)
+        return ++refused, VK_ERROR_UNKNOWN;
+      return real.vkCreatePipelineCache(device, info, callbacks, out);
+    };
+  };
+  const program program = load(artifact);
+  const tensor x = counting_tensor({2, 3});
+  auto outputs = make_session(program).run(nullptr, {&x}, 1);
+  ASSERT_TRUE(bool(outputs)) << outputs.error().text();
+  EXPECT_EQ(values<float>((*outputs)[0]), values<float>(x));
+  EXPECT_EQ(refused, 1);
+}
+
 TEST_F(VulkanDiskCache, NoPlaceForItIsNoError) {
   const artifact_bytes artifact = scale_shaders().build();
   std::ofstream(folder_) << "a file, where a folder should be";
@@ -215,7 +237,13 @@ TEST_F(VulkanDiskCache, OldFilesMakeRoom) {
     fs::last_write_time(old, fs::file_time_type::clock::now() - std::chrono::hours(100 - i));
   }
   std::ofstream(folder / "another's") << "stays";
+  // Written by processes that were killed, and by one that may still be at it.
+  std::ofstream(folder / ".new-1-0") << "half";
+  std::ofstream(folder / ".new-2-0") << "half";
+  fs::last_write_time(folder / ".new-1-0", fs::file_time_type::clock::now() - std::chrono::hours(2));
   run_once(artifact);
+  EXPECT_FALSE(fs::exists(folder / ".new-1-0"));
+  EXPECT_TRUE(fs::remove(folder / ".new-2-0"));
   EXPECT_EQ(files().size(), 65u);
   EXPECT_TRUE(fs::exists(folder / "another's"));
   EXPECT_TRUE(fs::exists(folder / "pipelines-69"));
