@@ -42,7 +42,7 @@ instance::~instance() {
   if (messenger_)
     destroy_messenger_(handle_, messenger_, nullptr);
   if (handle_)
-    vkDestroyInstance(handle_, nullptr);
+    destroy_(handle_, nullptr);
 }
 
 heddle_status_t instance::add_messenger() {
@@ -92,6 +92,7 @@ heddle_status_t instance::create(const options &settings) {
                 "install the driver of your GPU (Debian: mesa-vulkan-drivers), or run with --device cpu");
   HEDDLE_RETURN_IF_ERROR(check_result(result, "start"));
   volkLoadInstanceOnly(handle_);
+  destroy_ = vkDestroyInstance;
   return settings.is_validated ? add_messenger() : nullptr;
 }
 

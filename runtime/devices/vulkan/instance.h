@@ -38,7 +38,9 @@ private:
 
   VkInstance handle_ = VK_NULL_HANDLE;
   VkDebugUtilsMessengerEXT messenger_ = VK_NULL_HANDLE;
-  /// Kept, because volk's own pointer is that of the instance made last, which may have no such function.
+  // Kept, because volk's own pointers are those of the instance made last, which may lack such a function, and another
+  // thread may be setting them while the last user of this one goes.
+  PFN_vkDestroyInstance destroy_ = nullptr;
   PFN_vkDestroyDebugUtilsMessengerEXT destroy_messenger_ = nullptr;
   std::mutex mutex_; ///< guards message_
   std::string message_;
