@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Models on Vulkan: the numbers that the CPU gives, rows that depend on nothing but themselves, one artifact for both.
 
-One export of each family; HEDDLE_VULKAN_EXPORTS=all in the environment takes every one, which lasts a quarter of an
-hour on a software device.
+One export of each of FAMILIES, and a third of the cases; HEDDLE_VULKAN_ALL=1 in the environment takes all exports and
+cases, which lasts half an hour on a software device.
 """
 
 import json
@@ -20,23 +20,26 @@ import models
 
 # Sums in another order than the exporter's.
 BOUND = 1e-5
-# Beyond what the CPU refuses (families_test.py).
-REFUSED = set()
+# families_test.py says why; nothing beyond them is refused.
 REFUSED_ON_CPU = ("longformer", "switch-encoder")
 LENGTHS = (1, 9, 33, 64)
+# Each has something that the others lack: kinds of masks and positions, heads, convolutions, caches, embeddings.
+FAMILIES = ("albert", "bert-classify", "deberta-v2", "gpt2", "llama", "mistral-window", "modernbert", "mpnet", "swin",
+            "t5", "vit", "wav2vec2", "whisper")
+TAKES_ALL = bool(os.environ.get("HEDDLE_VULKAN_ALL"))
 
 
 def exports():
-    """One export of each family, or all."""
+    """One export of each of FAMILIES, or all there are."""
     found = sorted(models.SHARED.glob("models/*/model.onnx"))
     if not found:
         models.missing(f"no models in {models.SHARED / 'models'}")
-    if os.environ.get("HEDDLE_VULKAN_EXPORTS") == "all":
+    if TAKES_ALL:
         return found
     families = {}
     for model in found:
         family, _, form = model.parent.name.partition(".")
-        if form == "ts-sdpa" or family not in families:
+        if family in FAMILIES and (form == "ts-sdpa" or family not in families):
             families[family] = model
     return list(families.values())
 
@@ -58,19 +61,14 @@ class VulkanTest(case.ArtifactTestCase):
                 for name, values in zip(program.outputs, expected.values()):
                     self.assertLessEqual(models.difference(actual[name], values), BOUND, f"{inputs.name} {name}")
 
-    def test_every_family_gives_its_numbers_or_a_clear_refusal(self):
+    def test_every_family_gives_its_numbers(self):
         for model in exports():
             name = model.parent.name
             if name.startswith(REFUSED_ON_CPU):
                 continue
             with self.subTest(model=name):
                 artifact = self.scratch / f"{name}.heddle"
-                run = command.attempt("compile", model, "-o", artifact, "--target", "vulkan")
-                if name in REFUSED:
-                    self.assertEqual(run.returncode, 3, run.stderr)
-                    self.assertRegex(run.stderr, r"error\[H02\d\d\]: node '.+'")
-                    continue
-                self.assertEqual(run.returncode, 0, run.stderr)
+                command.compile_model(model, artifact, "--target", "vulkan")
                 self.check_numbers(model, artifact)
 
     def check_case(self, folder, meta, artifact):
@@ -87,7 +85,8 @@ class VulkanTest(case.ArtifactTestCase):
                                     f"{value['name']}: expects\n{expected}\ngot\n{actual[value['name']]}")
 
     def test_cases_of_other_engines_are_right(self):
-        for path in sorted(models.SHARED.glob("cases/*/meta.json")):
+        paths = sorted(models.SHARED.glob("cases/*/meta.json"))
+        for path in paths if TAKES_ALL else paths[::3]:
             folder, meta = path.parent, json.loads(path.read_text())
             # What no target loads is cases_test's.
             if meta["right"] == "error" and meta["phase"] == "load":
