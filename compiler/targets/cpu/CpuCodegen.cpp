@@ -4,10 +4,9 @@
 
 #include "compiler/targets/cpu/CpuCodegen.h"
 
-#include <atomic>
 #include <mutex>
-#include <thread>
 
+#include "compiler/targets/common/CompileKernels.h"
 #include "compiler/targets/cpu/LinkImage.h"
 #include "compiler/targets/cpu/Passes.h"
 #include "dialects/kernel/KernelOps.h"
@@ -222,37 +221,17 @@ static LogicalResult prepareContext(MLIRContext *context) {
 
 FailureOr<KernelImage> compileKernels(ModuleOp kernels, const CpuTarget &target, unsigned threads,
                                       const CompileProgress &progress) {
-  SmallVector<kernel::FuncOp> functions(kernels.getOps<kernel::FuncOp>());
   if (failed(prepareContext(kernels.getContext())))
     return failure();
-  std::vector<KernelObject> objects(functions.size());
-  std::atomic<size_t> next = 0;
-  std::atomic<bool> anyFailed = false;
-  std::mutex progressMutex;
-  size_t done = 0;
-  ParallelDiagnosticHandler diagnostics(kernels.getContext());
-  auto work = [&] {
-    for (size_t i = next++; i < functions.size(); i = next++) {
-      diagnostics.setOrderIDForThread(i);
-      FailureOr<KernelObject> object = compileKernel(functions[i], target);
-      diagnostics.eraseOrderIDForThread();
-      if (failed(object))
-        anyFailed = true;
-      else
-        objects[i] = std::move(*object);
-      std::lock_guard<std::mutex> lock(progressMutex);
-      ++done;
-      if (progress)
-        progress(done, functions.size());
-    }
+  std::vector<KernelObject> objects(llvm::range_size(kernels.getOps<kernel::FuncOp>()));
+  auto compile = [&](size_t i, kernel::FuncOp func) -> LogicalResult {
+    FailureOr<KernelObject> object = compileKernel(func, target);
+    if (failed(object))
+      return failure();
+    objects[i] = std::move(*object);
+    return success();
   };
-  std::vector<std::thread> workers;
-  for (unsigned i = 1; i < std::min<size_t>(threads, functions.size()); ++i)
-    workers.emplace_back(work);
-  work();
-  for (std::thread &worker : workers)
-    worker.join();
-  if (anyFailed)
+  if (failed(compileEachKernel(kernels, threads, progress, compile)))
     return failure();
   // A program that only moves its inputs has no kernel, and the linker wants a file all the same.
   if (objects.empty()) {

@@ -4,17 +4,13 @@
 
 #include "compiler/targets/vulkan/VulkanTarget.h"
 
-#include <atomic>
-#include <mutex>
-#include <thread>
-
+#include "compiler/targets/common/CompileKernels.h"
 #include "compiler/targets/common/ExpandMath.h"
 #include "compiler/targets/common/KernelName.h"
 #include "compiler/targets/common/SplitDoubles.h"
 #include "compiler/targets/vulkan/CompileShader.h"
 #include "compiler/targets/vulkan/Generators.h"
 #include "compiler/targets/vulkan/Passes.h"
-#include "mlir/IR/Threading.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -142,35 +138,15 @@ static KernelImage joinModules(std::vector<KernelModules> &kernels) {
 
 FailureOr<KernelImage> VulkanTarget::compileKernels(ModuleOp kernels, unsigned threads,
                                                     const CompileProgress &progress) const {
-  SmallVector<kernel::FuncOp> functions(kernels.getOps<kernel::FuncOp>());
-  std::vector<KernelModules> compiled(functions.size());
-  std::atomic<size_t> next = 0;
-  std::atomic<bool> anyFailed = false;
-  std::mutex progressMutex;
-  size_t done = 0;
-  ParallelDiagnosticHandler diagnostics(kernels.getContext());
-  auto work = [&] {
-    for (size_t i = next++; i < functions.size(); i = next++) {
-      diagnostics.setOrderIDForThread(i);
-      FailureOr<KernelModules> modules = compileKernel(functions[i]);
-      diagnostics.eraseOrderIDForThread();
-      if (failed(modules))
-        anyFailed = true;
-      else
-        compiled[i] = std::move(*modules);
-      std::lock_guard<std::mutex> lock(progressMutex);
-      ++done;
-      if (progress)
-        progress(done, functions.size());
-    }
+  std::vector<KernelModules> compiled(llvm::range_size(kernels.getOps<kernel::FuncOp>()));
+  auto compile = [&](size_t i, kernel::FuncOp func) -> LogicalResult {
+    FailureOr<KernelModules> modules = compileKernel(func);
+    if (failed(modules))
+      return failure();
+    compiled[i] = std::move(*modules);
+    return success();
   };
-  std::vector<std::thread> workers;
-  for (unsigned i = 1; i < std::min<size_t>(threads, functions.size()); ++i)
-    workers.emplace_back(work);
-  work();
-  for (std::thread &worker : workers)
-    worker.join();
-  if (anyFailed)
+  if (failed(compileEachKernel(kernels, threads, progress, compile)))
     return failure();
   return joinModules(compiled);
 }
