@@ -4,30 +4,25 @@
 
 #include "runtime/devices/vulkan/program.h"
 
-#include <new>
-
+#include "runtime/core/border.h"
 #include "runtime/devices/vulkan/cache_file.h"
 #include "runtime/devices/vulkan/session.h"
 
 namespace heddle::runtime::vulkan {
 
-/// Only now it is known which pipelines were made.
+/// Only now it is known which pipelines were made. What isn't stored, for want of memory or room, is made again.
 vulkan_program::~vulkan_program() {
-  // Best effort, memory included: what isn't stored is made again.
-  try {
-    store_cache();
-  } catch (const std::bad_alloc &) {
-  }
+  heddle_status_release(at_border([&] { return store_cache(); }));
 }
 
-void vulkan_program::store_cache() const {
+heddle_status_t vulkan_program::store_cache() const {
   if (cache_path_.empty() || !pipelines_.has_pipelines())
-    return;
+    return nullptr;
   std::vector<std::byte> content;
-  heddle_status_t status = pipelines_.read_cache(&content);
-  if (!status && !content.empty() && content_checksum(content) != cached_checksum_)
+  HEDDLE_RETURN_IF_ERROR(pipelines_.read_cache(&content));
+  if (!content.empty() && content_checksum(content) != cached_checksum_)
     write_cache_file(cache_path_, cache_key_, content);
-  heddle_status_release(status);
+  return nullptr;
 }
 
 heddle_status_t vulkan_program::load(const load_request &request) {

@@ -32,7 +32,7 @@ public:
   const constant_store &constants() const { return constants_; }
 
 private:
-  void store_cache() const;
+  heddle_status_t store_cache() const;
 
   const artifact *loaded_ = nullptr;
   size_t target_ = 0;
