@@ -17,6 +17,7 @@ from onnx import TensorProto, helper
 import case
 import command
 import heddle
+import models
 
 COUNT = 24
 NAMES = ("q", "k", "v", "mask", "past_key", "past_value", "length")
@@ -154,7 +155,7 @@ class Draw:
 class AttentionTest(case.ArtifactTestCase):
     def test_random_nodes_give_what_the_operator_defines(self):
         model, artifact = self.scratch / "attention.onnx", self.scratch / "attention.heddle"
-        for seed in range(COUNT):
+        for seed in models.share(range(COUNT)):
             draw = Draw(seed)
             outputs = ["y", "present_key", "present_value", STAGES[draw.mode]][:4 if draw.chance(0.5) else 3]
             with self.subTest(seed=seed, type=draw.float.__name__, opset=draw.opset, attributes=draw.attributes,

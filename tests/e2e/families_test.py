@@ -53,7 +53,7 @@ class FamiliesTest(case.ArtifactTestCase):
         exports = sorted(models.SHARED.glob("models/*/model.onnx"))
         if not exports:
             models.missing(f"no models in {models.SHARED / 'models'}")
-        for model in exports:
+        for model in models.share(exports):
             with self.subTest(model=model.parent.name):
                 self.check(model)
 

@@ -21,6 +21,12 @@ LENGTHS = (1, 7, 16, 128, 250, 512)
 FAMILIES = ("bert", "distilbert", "vit")
 
 
+def share(cases):
+    """CASES, or the third of them that HEDDLE_TEST_THIRD names: tests/README.md says when."""
+    third = os.environ.get("HEDDLE_TEST_THIRD")
+    return list(cases)[int(third)::3] if third else list(cases)
+
+
 def missing(message):
     """Skips the test, or fails it in CI, where nothing may be missing."""
     if os.environ.get("CI"):

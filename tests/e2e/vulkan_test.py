@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Models on Vulkan: the numbers that the CPU gives, rows that depend on nothing but themselves, one artifact for both.
 
-One export of each of FAMILIES, and a third of the cases; HEDDLE_VULKAN_ALL=1 in the environment takes all exports and
-cases, which lasts half an hour on a software device.
+One export of each of FAMILIES; HEDDLE_VULKAN_ALL=1 in the environment takes all exports, which lasts half an hour on a
+software device.
 """
 
 import json
@@ -86,7 +86,7 @@ class VulkanTest(case.ArtifactTestCase):
 
     def test_cases_of_other_engines_are_right(self):
         paths = sorted(models.SHARED.glob("cases/*/meta.json"))
-        for path in paths if TAKES_ALL else paths[::3]:
+        for path in models.share(paths):
             folder, meta = path.parent, json.loads(path.read_text())
             # What no target loads is cases_test's.
             if meta["right"] == "error" and meta["phase"] == "load":
