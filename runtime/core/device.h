@@ -16,27 +16,45 @@
 
 #include "runtime/core/artifact_reader.h"
 #include "runtime/core/plan.h"
+#include "runtime/core/status.h"
 
 namespace heddle::runtime {
 
 enum class run_state { idle, running, cancelled };
 
-/// One run, checked and planned. All pointers are valid until run() returns.
+/// One run, checked and planned. All pointers are valid until run() or, after submit(), finish() returns.
 struct run_request {
   const entry_table *entry;
   const plan *run_plan;
-  const void *const *inputs;           ///< host memory in the declared types
-  void *const *outputs;                ///< host memory of the planned sizes; never shared with an input
+  const void *const *inputs; ///< host memory in the declared types; null where a buffer is given
+  void *const *outputs;      ///< host memory of the planned sizes, never shared with an input; null as with inputs
+  /// Memory on the device that problem_of() has passed, in device_element_type(); null where host memory is given.
+  const heddle_vulkan_buffer_t *const *input_buffers;
+  const heddle_vulkan_buffer_t *const *output_buffers;
   const std::atomic<run_state> *state; ///< polled: another thread may set it to cancelled
   heddle_observer_fn_t observer;       ///< may be null
   void *observer_user;
 };
 
-/// Memory of one session on a device; serves one run at a time.
+enum class buffer_access { read, write };
+
+/// Memory of one session on a device; serves one run at a time. Destroying it waits for a submitted one.
 class device_session {
 public:
   virtual ~device_session() = default;
   virtual heddle_status_t run(const run_request &request) = 0;
+
+  /// Why a run can't use |bytes| of |buffer|, to be put behind "input 'x' "; "" if it can.
+  virtual std::string problem_of(const heddle_vulkan_buffer_t &, uint64_t, buffer_access) const {
+    return "lies in a VkBuffer, which only programs on its VkDevice can use";
+  }
+  /// run() that leaves the device to it. A failure has left nothing on its way; success takes a finish().
+  virtual heddle_status_t submit(const run_request &, const heddle_vulkan_sync_t &) {
+    return fail(error::H0104, "the program runs on the CPU, to which no run can be submitted",
+                "load it with device \"vulkan\", or use heddle_session_run");
+  }
+  /// Waits for what was submitted, with the outcome of run().
+  virtual heddle_status_t finish() { return nullptr; }
 };
 
 /// An artifact's code and constants, ready on a device. Immutable; sessions of several threads share it.

@@ -51,6 +51,10 @@ namespace heddle::runtime {
 
 bool is_integer(heddle_element_type_t type) { return type >= HEDDLE_ELEMENT_I8 && type <= HEDDLE_ELEMENT_BOOL; }
 
+heddle_element_type_t device_element_type(heddle_element_type_t type) {
+  return type == HEDDLE_ELEMENT_I64 ? HEDDLE_ELEMENT_I32 : type == HEDDLE_ELEMENT_U64 ? HEDDLE_ELEMENT_U32 : type;
+}
+
 bool load_integer(heddle_element_type_t type, const void *data, size_t index, int64_t *out) {
   switch (type) {
   case HEDDLE_ELEMENT_I8:

@@ -10,6 +10,9 @@ namespace heddle::runtime {
 
 constexpr int element_type_count = HEDDLE_ELEMENT_BOOL + 1;
 
+/// The type in which elements of |type| lie in device memory, which has no integers of 64 bits.
+heddle_element_type_t device_element_type(heddle_element_type_t type);
+
 /// Integers and booleans: the types whose elements shapes may depend on.
 bool is_integer(heddle_element_type_t type);
 

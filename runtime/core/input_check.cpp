@@ -6,6 +6,7 @@
 
 #include <cstring>
 
+#include "runtime/core/element_type.h"
 #include "runtime/core/tensor.h"
 
 namespace heddle::runtime {
@@ -27,8 +28,20 @@ bool is_accepted(heddle_element_type_t given, heddle_element_type_t declared) {
   return given == declared || (given == HEDDLE_ELEMENT_I32 && declared == HEDDLE_ELEMENT_I64);
 }
 
+/// A buffer holds just what shaders read and write there.
+heddle_status_t check_buffer_type(const char *what, const char *name, heddle_element_type_t declared,
+                                  const heddle_tensor_t &tensor) {
+  const heddle_element_type_t held = device_element_type(declared);
+  if (tensor.type == held)
+    return nullptr;
+  return fail(error::H0303, format("%s '%s' expects %s in a VkBuffer, got %s", what, name,
+                                   heddle_element_type_name(held), heddle_element_type_name(tensor.type)));
+}
+
 heddle_status_t check_input(const input_table &input, const heddle_tensor_t &tensor) {
-  if (!is_accepted(tensor.type, input.type))
+  if (tensor.buffer)
+    HEDDLE_RETURN_IF_ERROR(check_buffer_type("input", input.name, input.type, tensor));
+  else if (!is_accepted(tensor.type, input.type))
     return fail(
         error::H0303,
         format("input '%s' expects %s, got %s", input.name, heddle_element_type_name(input.type),
@@ -49,8 +62,11 @@ heddle_status_t check_input(const input_table &input, const heddle_tensor_t &ten
 
 /// As numbers: pointers into different objects have no order of their own. Nothing overlaps an empty tensor.
 bool overlap(const heddle_tensor_t &a, const heddle_tensor_t &b) {
-  const auto begin_a = reinterpret_cast<uintptr_t>(a.data);
-  const auto begin_b = reinterpret_cast<uintptr_t>(b.data);
+  // Whether host memory and a buffer are the same, or two buffers, nobody can tell.
+  if ((a.buffer ? a.buffer->buffer : 0) != (b.buffer ? b.buffer->buffer : 0))
+    return false;
+  const uint64_t begin_a = a.buffer ? a.buffer->offset : reinterpret_cast<uintptr_t>(a.data);
+  const uint64_t begin_b = b.buffer ? b.buffer->offset : reinterpret_cast<uintptr_t>(b.data);
   return a.byte_length != 0 && b.byte_length != 0 && begin_a < begin_b + b.byte_length &&
          begin_b < begin_a + a.byte_length;
 }
@@ -59,7 +75,9 @@ heddle_status_t check_output(const output_table &output, const plan &plan, const
   int64_t dims[HEDDLE_MAX_RANK] = {};
   read_dims(plan, output.slots, dims);
   const size_t rank = output.slots.size();
-  if (tensor.type != output.type)
+  if (tensor.buffer)
+    HEDDLE_RETURN_IF_ERROR(check_buffer_type("output", output.name, output.type, tensor));
+  else if (tensor.type != output.type)
     return fail(error::H0303, format("output '%s' has type %s, but the given tensor has %s", output.name,
                                      heddle_element_type_name(output.type), heddle_element_type_name(tensor.type)));
   if (tensor.rank == rank && (rank == 0 || std::memcmp(tensor.dims, dims, rank * sizeof(int64_t)) == 0))

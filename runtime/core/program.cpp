@@ -12,6 +12,7 @@
 
 #include "runtime/core/border.h"
 #include "runtime/core/input_check.h"
+#include "runtime/core/shape_program.h"
 #include "runtime/core/target_selection.h"
 #include "runtime/core/tensor.h"
 #include "runtime/core/thread_pool.h"
@@ -179,6 +180,7 @@ heddle_status_t plan_entry(const heddle_program_t *program, const char *entry, c
   HEDDLE_RETURN_IF_ERROR(program->loaded.source.check_length());
   plan plan;
   found = specialized_entry(program->loaded.tables, found, complete.data());
+  HEDDLE_RETURN_IF_ERROR(check_values_are_readable(*found, complete.data()));
   HEDDLE_RETURN_IF_ERROR(make_plan(program->loaded.tables, *found, program->target, complete.data(), &plan));
   *out_plan = {plan.arena_bytes, plan.scratch_bytes, plan.flops, plan.bytes, found->dispatch_count};
   return nullptr;

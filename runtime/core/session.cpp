@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A session: checks what a run is given, finds or makes its plan, and hands it to the device. All vectors here keep
-// their memory between runs, so that a repeated run allocates nothing.
+// A session: checks what a run is given, finds or makes its plan, and hands it to the device, which runs it at once or
+// has it submitted and finished later. All vectors here keep their memory between runs, so that a repeated run
+// allocates nothing.
 
 #include <algorithm>
 #include <atomic>
+
+#include <heddle/vulkan.h>
 
 #include "runtime/core/border.h"
 #include "runtime/core/element_type.h"
@@ -17,6 +20,19 @@
 using namespace heddle::runtime;
 
 struct heddle_session_t {
+  heddle_session_t() = default;
+  heddle_session_t(const heddle_session_t &) = delete;
+  heddle_session_t &operator=(const heddle_session_t &) = delete;
+  ~heddle_session_t() {
+    device.reset(); // waits for a run that uses the tensors
+    release_kept();
+  }
+  void release_kept() {
+    for (heddle_tensor_t *tensor : kept)
+      heddle_tensor_release(tensor);
+    kept.clear();
+  }
+
   heddle_program_t *program = nullptr; ///< retained
   std::unique_ptr<device_session> device;
   plan_cache plans;
@@ -26,9 +42,13 @@ struct heddle_session_t {
   std::vector<const void *> input_data;        ///< what the device reads
   std::vector<heddle_tensor_t *> outputs;      ///< given or created
   std::vector<void *> output_data;
+  std::vector<const heddle_vulkan_buffer_t *> input_buffers; ///< null for host memory, as the next
+  std::vector<const heddle_vulkan_buffer_t *> output_buffers;
+  std::vector<heddle_tensor_t *> kept; ///< retained: tensors of a submitted run
   heddle_observer_fn_t observer = nullptr;
   void *observer_user = nullptr;
   std::atomic<run_state> state{run_state::idle};
+  std::atomic<bool> is_submitted{false}; ///< and not finished; state isn't idle then
 };
 
 namespace {
@@ -50,16 +70,31 @@ heddle_status_t plan_run(heddle_session_t *session, const entry_table &entry, co
   return nullptr;
 }
 
-/// Collects the inputs' data, widened where i32 was given for i64.
+/// Asks the device about a tensor in a VkBuffer.
+heddle_status_t check_buffer(const heddle_session_t &session, const heddle_tensor_t &tensor, buffer_access access,
+                             const char *name) {
+  const std::string problem = session.device->problem_of(*tensor.buffer, tensor.byte_length, access);
+  if (problem.empty())
+    return nullptr;
+  return fail(error::H0315,
+              format("%s '%s' %s", access == buffer_access::read ? "input" : "output", name, problem.c_str()));
+}
+
+/// Collects the inputs' data, widened where i32 was given for i64, or their places on the device.
 heddle_status_t prepare_inputs(heddle_session_t *session, const entry_table &entry,
                                const heddle_tensor_t *const *inputs) {
   const size_t count = entry.inputs.size();
   session->input_data.resize(count);
+  session->input_buffers.assign(count, nullptr);
   if (session->widened.size() < count)
     session->widened.resize(count);
   for (size_t i = 0; i < count; ++i) {
     session->input_data[i] = inputs[i]->data;
-    if (inputs[i]->type == entry.inputs[i].type)
+    if (inputs[i]->buffer) {
+      session->input_buffers[i] = &*inputs[i]->buffer;
+      HEDDLE_RETURN_IF_ERROR(check_buffer(*session, *inputs[i], buffer_access::read, entry.inputs[i].name));
+    }
+    if (inputs[i]->type == entry.inputs[i].type || inputs[i]->buffer)
       continue;
     memory_block &block = session->widened[i];
     if (!block.reserve(inputs[i]->element_count * sizeof(int64_t)))
@@ -79,8 +114,13 @@ heddle_status_t prepare_outputs(heddle_session_t *session, const entry_table &en
   const size_t count = entry.outputs.size();
   session->outputs.assign(count, nullptr);
   session->output_data.resize(count);
+  session->output_buffers.assign(count, nullptr);
   for (size_t i = 0; i < count; ++i) {
     heddle_tensor_t *tensor = given[i];
+    if (tensor && tensor->buffer) {
+      session->output_buffers[i] = &*tensor->buffer;
+      HEDDLE_RETURN_IF_ERROR(check_buffer(*session, *tensor, buffer_access::write, entry.outputs[i].name));
+    }
     if (!tensor) {
       int64_t dims[HEDDLE_MAX_RANK] = {};
       read_dims(plan, entry.outputs[i].slots, dims);
@@ -115,29 +155,68 @@ private:
   heddle_tensor_t **out_;
 };
 
-heddle_status_t run(heddle_session_t *session, const char *entry_name, const heddle_tensor_t *const *given_inputs,
-                    size_t input_count, heddle_tensor_t **out_outputs, size_t output_count) {
+/// Checks and plans a run, up to its outputs.
+heddle_status_t prepare(heddle_session_t *session, const char *entry_name, const heddle_tensor_t *const *given_inputs,
+                        size_t input_count, heddle_tensor_t *const *given_outputs, size_t output_count,
+                        run_request *out_request) {
   const artifact &loaded = session->program->loaded;
   const entry_table *entry = nullptr;
   HEDDLE_RETURN_IF_ERROR(find_entry(loaded.tables, entry_name, &entry));
   HEDDLE_RETURN_IF_ERROR(
       complete_inputs(*entry, defaults_of(*session->program, *entry), given_inputs, input_count, &session->inputs));
   const heddle_tensor_t *const *inputs = session->inputs.data();
-  if (output_count != entry->outputs.size() || (output_count != 0 && !out_outputs))
-    return fail(error::H0302,
-                format("expects room for %zu outputs, got %zu", entry->outputs.size(), out_outputs ? output_count : 0));
+  if (output_count != entry->outputs.size() || (output_count != 0 && !given_outputs))
+    return fail(error::H0302, format("expects room for %zu outputs, got %zu", entry->outputs.size(),
+                                     given_outputs ? output_count : 0));
   entry = specialized_entry(loaded.tables, entry, inputs);
   // A system call of 0.2 us, against SIGBUS in the middle of a run.
   HEDDLE_RETURN_IF_ERROR(loaded.source.check_length());
+  HEDDLE_RETURN_IF_ERROR(check_values_are_readable(*entry, inputs));
   // Outputs come after the plan, which alone knows their shapes.
   const plan *plan = nullptr;
   HEDDLE_RETURN_IF_ERROR(plan_run(session, *entry, inputs, &plan));
-  HEDDLE_RETURN_IF_ERROR(check_outputs(*entry, *plan, inputs, out_outputs));
+  HEDDLE_RETURN_IF_ERROR(check_outputs(*entry, *plan, inputs, given_outputs));
   HEDDLE_RETURN_IF_ERROR(prepare_inputs(session, *entry, inputs));
+  HEDDLE_RETURN_IF_ERROR(prepare_outputs(session, *entry, *plan, given_outputs));
+  *out_request = {entry,
+                  plan,
+                  session->input_data.data(),
+                  session->output_data.data(),
+                  session->input_buffers.data(),
+                  session->output_buffers.data(),
+                  &session->state,
+                  session->observer,
+                  session->observer_user};
+  return nullptr;
+}
+
+heddle_status_t run(heddle_session_t *session, const char *entry, const heddle_tensor_t *const *inputs,
+                    size_t input_count, heddle_tensor_t **out_outputs, size_t output_count) {
   new_outputs made(session, out_outputs);
-  HEDDLE_RETURN_IF_ERROR(prepare_outputs(session, *entry, *plan, out_outputs));
-  HEDDLE_RETURN_IF_ERROR(session->device->run({entry, plan, session->input_data.data(), session->output_data.data(),
-                                               &session->state, session->observer, session->observer_user}));
+  run_request request = {};
+  HEDDLE_RETURN_IF_ERROR(prepare(session, entry, inputs, input_count, out_outputs, output_count, &request));
+  HEDDLE_RETURN_IF_ERROR(session->device->run(request));
+  made.hand_out();
+  return nullptr;
+}
+
+heddle_status_t submit(heddle_session_t *session, const char *entry, const heddle_tensor_t *const *inputs,
+                       size_t input_count, heddle_tensor_t **out_outputs, size_t output_count,
+                       const heddle_vulkan_sync_t &sync) {
+  if (session->observer)
+    return fail(error::H0104, "a session with an observer can't leave a run to the device",
+                "use heddle_session_run, or take the observer away");
+  new_outputs made(session, out_outputs);
+  run_request request = {};
+  HEDDLE_RETURN_IF_ERROR(prepare(session, entry, inputs, input_count, out_outputs, output_count, &request));
+  // Room first: behind the submission nothing may fail.
+  session->kept.reserve(session->inputs.size() + session->outputs.size());
+  HEDDLE_RETURN_IF_ERROR(session->device->submit(request, sync));
+  for (const heddle_tensor_t *input : session->inputs)
+    session->kept.push_back(const_cast<heddle_tensor_t *>(input)); // its count is all that changes
+  session->kept.insert(session->kept.end(), session->outputs.begin(), session->outputs.end());
+  for (heddle_tensor_t *tensor : session->kept)
+    heddle_tensor_retain(tensor);
   made.hand_out();
   return nullptr;
 }
@@ -170,8 +249,8 @@ void heddle_session_release(heddle_session_t *session) {
   heddle_program_release(program);
 }
 
-heddle_status_t heddle_session_run(heddle_session_t *session, const char *entry, const heddle_tensor_t *const *inputs,
-                                   size_t input_count, heddle_tensor_t **out_outputs, size_t output_count) {
+/// Puts |session| into the middle of a run, in which it is until its state is idle again.
+static heddle_status_t begin_run(heddle_session_t *session) {
   if (!session)
     return at_border([] { return fail(error::H0101, "session is null"); });
   // Two runs would write into one arena. Refusing costs an exchange; a lock would hide the caller's mistake.
@@ -179,10 +258,44 @@ heddle_status_t heddle_session_run(heddle_session_t *session, const char *entry,
   if (!session->state.compare_exchange_strong(expected, run_state::running, std::memory_order_acquire))
     return at_border(
         [] { return fail(error::H0102, "the session is in the middle of another run", "use one session per thread"); });
-  heddle_status_t status =
-      at_border([&] { return run(session, entry, inputs, input_count, out_outputs, output_count); });
+  return nullptr;
+}
+
+static heddle_status_t end_run(heddle_session_t *session, heddle_status_t status) {
   session->state.store(run_state::idle, std::memory_order_release);
   return with_context(status, session->program->loaded.source.context());
+}
+
+heddle_status_t heddle_session_run(heddle_session_t *session, const char *entry, const heddle_tensor_t *const *inputs,
+                                   size_t input_count, heddle_tensor_t **out_outputs, size_t output_count) {
+  HEDDLE_RETURN_IF_ERROR(begin_run(session));
+  return end_run(session,
+                 at_border([&] { return run(session, entry, inputs, input_count, out_outputs, output_count); }));
+}
+
+heddle_status_t heddle_vulkan_session_submit(heddle_session_t *session, const char *entry,
+                                             const heddle_tensor_t *const *inputs, size_t input_count,
+                                             heddle_tensor_t **out_outputs, size_t output_count,
+                                             const heddle_vulkan_sync_t *sync) {
+  HEDDLE_RETURN_IF_ERROR(begin_run(session));
+  const heddle_vulkan_sync_t nothing = {};
+  heddle_status_t status = at_border(
+      [&] { return submit(session, entry, inputs, input_count, out_outputs, output_count, sync ? *sync : nothing); });
+  if (status)
+    return end_run(session, status);
+  session->is_submitted.store(true, std::memory_order_release);
+  return nullptr;
+}
+
+heddle_status_t heddle_vulkan_session_finish(heddle_session_t *session) {
+  if (!session)
+    return at_border([] { return fail(error::H0101, "session is null"); });
+  // An exchange, so that of two calls one gets the outcome and the other an error.
+  if (!session->is_submitted.exchange(false, std::memory_order_acquire))
+    return at_border([] { return fail(error::H0104, "no run was submitted to be finished"); });
+  heddle_status_t status = at_border([&] { return session->device->finish(); });
+  session->release_kept();
+  return end_run(session, status);
 }
 
 void heddle_session_cancel(heddle_session_t *session) {

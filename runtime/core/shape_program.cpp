@@ -105,6 +105,16 @@ std::string describe_shapes(const entry_table &entry, const heddle_tensor_t *con
   return text;
 }
 
+heddle_status_t check_values_are_readable(const entry_table &entry, const heddle_tensor_t *const *inputs) {
+  for (const shape_instruction &instruction : entry.shape_program)
+    if (instruction.opcode == shape_opcode::input_value && inputs[instruction.a]->buffer)
+      return fail(error::H0315,
+                  format("shapes depend on the values of input '%s', which lie in a VkBuffer",
+                         entry.inputs[instruction.a].name),
+                  "give this input as a tensor in host memory");
+  return nullptr;
+}
+
 heddle_status_t append_shape_key(const entry_table &entry, const heddle_tensor_t *const *inputs,
                                  std::vector<int64_t> *key) {
   for (size_t i = 0; i < entry.inputs.size(); ++i)

@@ -9,8 +9,11 @@
 
 namespace heddle::runtime {
 
+/// Fails if the shape program reads elements of an input that the host can't read. Inputs have passed check_inputs.
+heddle_status_t check_values_are_readable(const entry_table &entry, const heddle_tensor_t *const *inputs);
+
 /// Appends to |key| all that the plan of |entry| for |inputs| depends on: the inputs' sizes and those of their elements
-/// that the shape program reads. Inputs have passed check_inputs. Fails if an element isn't there.
+/// that the shape program reads. Inputs have passed check_values_are_readable. Fails if an element isn't there.
 heddle_status_t append_shape_key(const entry_table &entry, const heddle_tensor_t *const *inputs,
                                  std::vector<int64_t> *key);
 

@@ -11,6 +11,7 @@
 
 #include "runtime/core/border.h"
 #include "runtime/core/checked_math.h"
+#include "runtime/core/element_type.h"
 
 namespace heddle::runtime {
 
@@ -91,6 +92,35 @@ heddle_status_t wrap(heddle_element_type_t type, size_t rank, const int64_t *dim
   return nullptr;
 }
 
+heddle_status_t wrap_buffer(const heddle_vulkan_buffer_t *memory, heddle_element_type_t type, size_t rank,
+                            const int64_t *dims, heddle_release_fn_t release, void *user,
+                            heddle_tensor_t **out_tensor) {
+  if (!memory || !out_tensor)
+    return fail(error::H0101, !memory ? "memory is null" : "out_tensor is null");
+  if (!memory->device || !memory->buffer)
+    return fail(error::H0101, "a tensor in a VkBuffer needs the buffer and its VkDevice");
+  if (device_element_type(type) != type)
+    return fail(error::H0101, format("a VkBuffer holds no %s", heddle_element_type_name(type)),
+                format("give %s, one word for each element", heddle_element_type_name(device_element_type(type))));
+  // Words, as shaders and every API below Vulkan address memory.
+  if (memory->offset % 4 != 0)
+    return fail(error::H0101, format("expects an offset into a VkBuffer that is a multiple of 4, got %llu",
+                                     static_cast<unsigned long long>(memory->offset)));
+  if (memory->byte_length > UINT64_MAX - memory->offset)
+    return fail(error::H0101, "the end of a VkBuffer's range overflows");
+  std::unique_ptr<heddle_tensor_t> tensor;
+  HEDDLE_RETURN_IF_ERROR(create_shape(type, rank, dims, &tensor));
+  if (memory->byte_length < tensor->byte_length)
+    return fail(error::H0101, format("a tensor of %s %s needs %zu bytes of a VkBuffer, got %llu",
+                                     heddle_element_type_name(type), format_dims(dims, rank).c_str(),
+                                     tensor->byte_length, static_cast<unsigned long long>(memory->byte_length)));
+  tensor->buffer = *memory;
+  tensor->release = release;
+  tensor->user = user;
+  *out_tensor = tensor.release();
+  return nullptr;
+}
+
 } // namespace
 } // namespace heddle::runtime
 
@@ -105,6 +135,12 @@ heddle_status_t heddle_tensor_wrap(heddle_element_type_t type, size_t rank, cons
                                    size_t byte_length, heddle_release_fn_t release, void *user,
                                    heddle_tensor_t **out_tensor) {
   return at_border([&] { return wrap(type, rank, dims, data, byte_length, release, user, out_tensor); });
+}
+
+heddle_status_t heddle_vulkan_tensor_wrap(const heddle_vulkan_buffer_t *memory, heddle_element_type_t type, size_t rank,
+                                          const int64_t *dims, heddle_release_fn_t release, void *user,
+                                          heddle_tensor_t **out_tensor) {
+  return at_border([&] { return wrap_buffer(memory, type, rank, dims, release, user, out_tensor); });
 }
 
 void heddle_tensor_retain(heddle_tensor_t *tensor) { tensor->references.fetch_add(1, std::memory_order_relaxed); }

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The tensor behind heddle_tensor_t: a shape and host memory, its own or the caller's.
+// The tensor behind heddle_tensor_t: a shape and memory, its own or the caller's, or a buffer on a device.
 
 #pragma once
 
 #include <atomic>
 #include <cstddef>
+#include <optional>
+
+#include <heddle/vulkan.h>
 
 #include "runtime/core/memory_block.h"
 #include "runtime/core/status.h"
@@ -18,8 +21,9 @@ struct heddle_tensor_t {
   int64_t dims[HEDDLE_MAX_RANK] = {};
   size_t element_count = 0;
   size_t byte_length = 0;
-  void *data = nullptr;
-  heddle::runtime::memory_block owned; ///< empty for a wrapped tensor
+  void *data = nullptr;                         ///< null where |buffer| is set
+  std::optional<heddle_vulkan_buffer_t> buffer; ///< where the elements lie, if that is no host memory
+  heddle::runtime::memory_block owned;          ///< empty for a wrapped tensor
   heddle_release_fn_t release = nullptr;
   void *user = nullptr;
 };

@@ -10,6 +10,7 @@
 #include <heddle/executable_abi.h>
 #include <heddle/heddle.h>
 #include <heddle/self_test.h>
+#include <heddle/vulkan.h>
 
 static heddle_status_t make_tensor(heddle_tensor_t **out_tensor) {
   const int64_t dims[2] = {2, 3};
@@ -39,6 +40,23 @@ int main(void) {
   if (!heddle_self_test_reaches(191, extents, strides) || heddle_self_test_reaches(192, extents, strides) ||
       heddle_self_test_reaches(240, extents, strides))
     return 22;
+
+  // A build without Vulkan has these too, and says what is missing.
+  const heddle_vulkan_buffer_t memory = {&options, 1, 0, 2, 24};
+  const int64_t dims[2] = {2, 3};
+  status = heddle_vulkan_tensor_wrap(&memory, HEDDLE_ELEMENT_F32, 2, dims, NULL, NULL, &tensor);
+  if (strcmp(heddle_status_error_code(status), "H0101") != 0)
+    return 30;
+  heddle_status_release(status);
+  const heddle_vulkan_sync_t sync = {0};
+  status = heddle_vulkan_session_submit(NULL, NULL, NULL, 0, NULL, 0, &sync);
+  if (strcmp(heddle_status_error_code(status), "H0101") != 0)
+    return 31;
+  heddle_status_release(status);
+  status = heddle_vulkan_session_finish(NULL);
+  if (strcmp(heddle_status_error_code(status), "H0101") != 0)
+    return 32;
+  heddle_status_release(status);
 
   status = heddle_program_load("no such file", &options, &program);
   if (heddle_status_code(status) != HEDDLE_STATUS_IO || strcmp(heddle_status_error_code(status), "H0501") != 0)

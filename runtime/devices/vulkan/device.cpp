@@ -255,13 +255,31 @@ heddle_status_t device::check_alive() const {
 }
 
 heddle_status_t device::submit(VkCommandBuffer commands, VkFence fence) const {
+  submission work;
+  work.add(commands);
+  work.fence = fence;
+  return submit(work);
+}
+
+heddle_status_t device::submit(const submission &work) const {
+  const std::vector<VkPipelineStageFlags> stages(work.waits.size(), VK_PIPELINE_STAGE_ALL_COMMANDS_BIT);
   auto info = tagged<VkSubmitInfo>(VK_STRUCTURE_TYPE_SUBMIT_INFO);
-  info.commandBufferCount = 1;
-  info.pCommandBuffers = &commands;
-  HEDDLE_RETURN_IF_ERROR(check(api_.vkResetFences(handle_, 1, &fence), "reset a fence"));
+  info.waitSemaphoreCount = static_cast<uint32_t>(work.waits.size());
+  info.pWaitSemaphores = work.waits.data();
+  info.pWaitDstStageMask = stages.data();
+  info.commandBufferCount = work.command_count;
+  info.pCommandBuffers = work.commands;
+  info.signalSemaphoreCount = static_cast<uint32_t>(work.signals.size());
+  info.pSignalSemaphores = work.signals.data();
+  if (work.fence)
+    HEDDLE_RETURN_IF_ERROR(check(api_.vkResetFences(handle_, 1, &work.fence), "reset a fence"));
   const queue_lock their_lock(theirs_); // first: their thread may hold it while it runs a program of ours
   const std::lock_guard<std::mutex> lock(*queue_mutex_);
-  return check(api_.vkQueueSubmit(queue_, 1, &info, fence), "submit work");
+  HEDDLE_RETURN_IF_ERROR(check(api_.vkQueueSubmit(queue_, 1, &info, work.fence), "submit work"));
+  if (!work.callers_fence)
+    return nullptr;
+  // A submission has one fence, and theirs may have been reset for other work by the time that we want to know.
+  return check(api_.vkQueueSubmit(queue_, 0, nullptr, work.callers_fence), "submit a fence");
 }
 
 void device::drain() const {

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <vector>
 
 #include <heddle/vulkan.h>
 
@@ -19,6 +20,22 @@ enum class memory_use {
   device,   ///< kernels read and write it; mapped where host and device share memory
   upload,   ///< the host writes, the device copies from it
   download, ///< the device copies into it, the host reads
+};
+
+/// What goes to the queue at once.
+struct submission {
+  VkCommandBuffer commands[3] = {}; ///< in their order
+  uint32_t command_count = 0;
+  VkFence fence = VK_NULL_HANDLE; ///< in no submission; signalled at the end; may be null
+  std::vector<VkSemaphore> waits; ///< the caller's, as the next two
+  std::vector<VkSemaphore> signals;
+  VkFence callers_fence = VK_NULL_HANDLE;
+
+  /// Null adds nothing.
+  void add(VkCommandBuffer more) {
+    if (more)
+      commands[command_count++] = more;
+  }
 };
 
 /// Any thread may use it; destroyed with its last user.
@@ -41,13 +58,17 @@ public:
   const options &settings() const { return settings_; }
   /// Whether the host maps the device's memory and no copies are made.
   bool is_unified() const { return is_unified_; }
+  /// Whether it is the caller's, who may then know its fences and semaphores.
+  bool is_adopted() const { return theirs_.device != nullptr; }
 
   /// check_result, and a lost device is lost for everybody.
   heddle_status_t check(VkResult result, const char *what) const;
   heddle_status_t check_alive() const;
   bool is_lost() const { return is_lost_.load(); }
 
-  /// Hands |commands| to the queue; |fence|, which no submission is using, is signalled at their end.
+  /// Hands |work| to the queue. Where that fails, the caller's fence alone may be what was refused: who gets the error
+  /// waits by drain().
+  heddle_status_t submit(const submission &work) const;
   heddle_status_t submit(VkCommandBuffer commands, VkFence fence) const;
 
   /// Waits for all that was submitted by anybody: for when waiting for one's own has failed.

@@ -35,6 +35,7 @@ public:
   heddle_status_t build();
 
 private:
+  bool is_on_device(size_t tensor) const { return tensor < options_.on_device.size() && options_.on_device[tensor]; }
   void add_inputs();
   void add_outputs();
   heddle_status_t add(size_t index, const dispatch_step &dispatch);
@@ -57,7 +58,7 @@ void scheduler::add_inputs() {
   for (size_t i = 0; i < entry_.inputs.size(); ++i) {
     const tensor_place &place = arena_.inputs[i];
     const uint64_t bytes = device_bytes(entry_.inputs[i].type, place.bytes);
-    if (options_.is_unified || bytes == 0) {
+    if (options_.is_unified || bytes == 0 || is_on_device(i)) {
       out_.inputs.push_back({place.offset, place.bytes});
       continue;
     }
@@ -72,7 +73,7 @@ void scheduler::add_outputs() {
   for (size_t i = 0; i < entry_.outputs.size(); ++i) {
     const tensor_place &place = arena_.outputs[i];
     const uint64_t bytes = device_bytes(entry_.outputs[i].type, place.bytes);
-    if (options_.is_unified || bytes == 0) {
+    if (options_.is_unified || bytes == 0 || is_on_device(entry_.inputs.size() + i)) {
       out_.outputs.push_back({place.offset, place.bytes});
       continue;
     }

@@ -91,6 +91,8 @@ struct schedule_options {
   bool is_step_by_step;  ///< a segment for each step
   double slowness;       ///< device::slowness
   double submit_seconds; ///< of work in one submission at most
+  /// Which inputs, then outputs, are copied on the device, before and behind the schedule; empty: none.
+  std::vector<bool> on_device = {};
 };
 
 class constant_store;

@@ -9,9 +9,9 @@
 
 namespace heddle::runtime::vulkan {
 
-recording_cache::entry *recording_cache::find(uint64_t plan, bool is_step_by_step) {
+recording_cache::entry *recording_cache::find(uint64_t plan, bool is_step_by_step, const std::vector<bool> &on_device) {
   for (entry &entry : entries_)
-    if (entry.plan == plan && entry.is_step_by_step == is_step_by_step) {
+    if (entry.plan == plan && entry.is_step_by_step == is_step_by_step && entry.on_device == on_device) {
       entry.last_use = ++clock_;
       return &entry;
     }
@@ -38,8 +38,10 @@ void recording_cache::erase(const entry *made) {
 
 vulkan_session::~vulkan_session() {
   const device &device = program_.device();
-  // A run that was left by an exception has waited for nothing.
-  if (on_their_way_ != 0)
+  // A run that was submitted and not finished has a fence; one that was left by an exception has waited for nothing.
+  const bool is_over =
+      submitted_entry_ && device.api().vkWaitForFences(device.handle(), 1, fences_, VK_TRUE, UINT64_MAX) == VK_SUCCESS;
+  if (on_their_way_ != 0 && !is_over)
     device.drain();
   recordings_.clear();
   for (VkFence fence : fences_)
@@ -105,12 +107,17 @@ heddle_status_t vulkan_session::record(const run_request &request, bool is_step_
   const device &device = program_.device();
   out->plan = request.run_plan->id;
   out->is_step_by_step = is_step_by_step;
+  out->on_device = on_device_;
   out->slowness = device.slowness();
   HEDDLE_RETURN_IF_ERROR(lay_out_arena(*request.entry, *request.run_plan, &out->layout));
   const scheduled_entry entry = {&tables, program_.target(), static_cast<size_t>(request.entry - tables.entries.data()),
                                  &program_.pipelines(), &program_.constants()};
-  const schedule_options options = {&device.limits(), device.is_unified(), is_step_by_step, out->slowness,
-                                    static_cast<double>(device.settings().submit_microseconds) * 1e-6};
+  const schedule_options options = {&device.limits(),
+                                    device.is_unified(),
+                                    is_step_by_step,
+                                    out->slowness,
+                                    static_cast<double>(device.settings().submit_microseconds) * 1e-6,
+                                    on_device_};
   schedule schedule;
   HEDDLE_RETURN_IF_ERROR(make_schedule(entry, *request.run_plan, out->layout, options, &schedule));
   HEDDLE_RETURN_IF_ERROR(reserve(schedule));
@@ -122,7 +129,14 @@ heddle_status_t vulkan_session::record(const run_request &request, bool is_step_
 
 heddle_status_t vulkan_session::prepare(const run_request &request, bool is_step_by_step,
                                         recording_cache::entry **out) {
-  *out = recordings_.find(request.run_plan->id, is_step_by_step);
+  // Where the arena is mapped, a schedule copies nothing that the caller's buffers could stand for.
+  const bool is_unified = program_.device().is_unified();
+  on_device_.assign(is_unified ? 0 : request.entry->inputs.size() + request.entry->outputs.size(), false);
+  for (size_t i = 0; i < on_device_.size(); ++i) {
+    const size_t inputs = request.entry->inputs.size();
+    on_device_[i] = i < inputs ? request.input_buffers[i] != nullptr : request.output_buffers[i - inputs] != nullptr;
+  }
+  *out = recordings_.find(request.run_plan->id, is_step_by_step, on_device_);
   if (*out)
     return nullptr;
   HEDDLE_RETURN_IF_ERROR(create_objects());

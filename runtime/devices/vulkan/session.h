@@ -7,6 +7,7 @@
 #include "runtime/core/device.h"
 #include "runtime/core/memory_block.h"
 #include "runtime/core/observation.h"
+#include "runtime/devices/vulkan/caller_buffers.h"
 #include "runtime/devices/vulkan/program.h"
 #include "runtime/devices/vulkan/recording.h"
 #include "runtime/devices/vulkan/submission.h"
@@ -21,6 +22,7 @@ public:
   struct entry {
     uint64_t plan;
     bool is_step_by_step;
+    std::vector<bool> on_device; ///< schedule_options::on_device
     uint64_t last_use;
     double slowness; ///< that its schedule was made with
     arena_layout layout;
@@ -28,7 +30,7 @@ public:
   };
 
   /// Null if there is none.
-  entry *find(uint64_t plan, bool is_step_by_step);
+  entry *find(uint64_t plan, bool is_step_by_step, const std::vector<bool> &on_device);
   /// Takes the place of the one that wasn't used for longest, if the cache is full.
   entry *insert(entry made);
   void erase(const entry *made);
@@ -40,13 +42,23 @@ private:
   uint64_t clock_ = 0;
 };
 
+/// Whether another thread has asked for the end of the run, and the status for that.
+bool is_cancelled(const run_request &request);
+heddle_status_t cancelled();
+
 /// Serves one run at a time. A lost device fails all further runs.
 class vulkan_session final : public device_session {
 public:
-  explicit vulkan_session(const vulkan_program &program) : program_(program), observed_(program.device()) {}
+  explicit vulkan_session(const vulkan_program &program)
+      : program_(program), copies_(program.device()), observed_(program.device()) {}
   ~vulkan_session() override;
 
   heddle_status_t run(const run_request &request) override;
+  std::string problem_of(const heddle_vulkan_buffer_t &buffer, uint64_t bytes, buffer_access access) const override {
+    return vulkan::problem_of(program_.device(), buffer, bytes, access);
+  }
+  heddle_status_t submit(const run_request &request, const heddle_vulkan_sync_t &sync) override;
+  heddle_status_t finish() override;
 
 private:
   heddle_status_t create_objects();
@@ -55,12 +67,21 @@ private:
   heddle_status_t reserve(const schedule &schedule);
   heddle_status_t clear_arena();
 
+  /// All that comes before the first submission of a run, and behind the last one's end. The longest submission took
+  /// |longest| seconds.
+  heddle_status_t begin_run(const run_request &request, recording_cache::entry **out);
+  heddle_status_t end_run(const run_request &request, recording_cache::entry *entry, double longest);
   heddle_status_t upload(const run_request &request, const schedule &schedule);
   void download(const run_request &request, const schedule &schedule);
   heddle_status_t find_failure(const run_request &request, const schedule &schedule, int64_t last_step);
 
+  submission submission_of(const recording_cache::entry &entry, size_t segment, VkFence fence) const;
   heddle_status_t run_all(const run_request &request, const recording_cache::entry &entry, double *out_longest);
   heddle_status_t finish(const recording_cache::entry &entry, size_t segment, double *out_seconds);
+  heddle_status_t measure(const recording_cache::entry &entry, size_t segment, double *out_seconds);
+  heddle_status_t submit_all(const run_request &request, const recording_cache::entry &entry,
+                             const heddle_vulkan_sync_t &sync);
+  heddle_status_t run_alone(VkCommandBuffer commands);
   heddle_status_t run_observed(const run_request &request, const recording_cache::entry &entry);
   heddle_status_t observe(const run_request &request, const arena_layout &layout, const dispatch_step &dispatch,
                           double seconds);
@@ -75,6 +96,10 @@ private:
   buffer download_;
   // After the buffers and the pool, which recordings refer to: so they go first.
   recording_cache recordings_;
+  std::vector<bool> on_device_; ///< of the run in progress
+  caller_copies copies_;
+  run_request submitted_ = {};
+  recording_cache::entry *submitted_entry_ = nullptr; ///< null: no run was submitted
   buffer observed_results_;
   one_time_commands observed_;
   std::vector<memory_block> result_data_;

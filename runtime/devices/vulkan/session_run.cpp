@@ -18,13 +18,13 @@ using clock = std::chrono::steady_clock;
 
 double seconds_since(clock::time_point begin) { return std::chrono::duration<double>(clock::now() - begin).count(); }
 
+} // namespace
+
 bool is_cancelled(const run_request &request) {
   return request.state->load(std::memory_order_relaxed) == run_state::cancelled;
 }
 
 heddle_status_t cancelled() { return fail(error::H0312, "the run was cancelled"); }
-
-} // namespace
 
 heddle_status_t vulkan_session::upload(const run_request &request, const schedule &schedule) {
   std::byte *to = program_.device().is_unified() ? arena_.mapped() : upload_.mapped();
@@ -33,7 +33,8 @@ heddle_status_t vulkan_session::upload(const run_request &request, const schedul
     const input_table &input = request.entry->inputs[i];
     int64_t value = 0;
     char text[24];
-    if (place.bytes != 0 && !to_device(input.type, request.inputs[i], place.bytes, to + place.offset, &value))
+    if (place.bytes != 0 && !request.input_buffers[i] &&
+        !to_device(input.type, request.inputs[i], place.bytes, to + place.offset, &value))
       return fail(error::H0314, format("input '%s' holds %s, and Vulkan devices compute in 32 bits", input.name,
                                        format_value(input.type, value, text)));
   }
@@ -43,7 +44,7 @@ heddle_status_t vulkan_session::upload(const run_request &request, const schedul
 void vulkan_session::download(const run_request &request, const schedule &schedule) {
   const std::byte *from = program_.device().is_unified() ? arena_.mapped() : download_.mapped();
   for (size_t i = 0; i < schedule.outputs.size(); ++i)
-    if (const transfer &place = schedule.outputs[i]; place.bytes != 0)
+    if (const transfer &place = schedule.outputs[i]; place.bytes != 0 && !request.output_buffers[i])
       from_device(request.entry->outputs[i].type, from + place.offset, place.bytes, request.outputs[i]);
 }
 
@@ -69,9 +70,29 @@ heddle_status_t vulkan_session::finish(const recording_cache::entry &entry, size
   heddle_status_t waited = wait_for(device, fences_[segment % 2]);
   --on_their_way_; // one way or the other
   HEDDLE_RETURN_IF_ERROR(waited);
+  return measure(entry, segment, out_seconds);
+}
+
+heddle_status_t vulkan_session::measure(const recording_cache::entry &entry, size_t segment, double *out_seconds) {
+  const device &device = program_.device();
   HEDDLE_RETURN_IF_ERROR(entry.commands->measure(segment, out_seconds));
   device.learn(entry.commands->scheduled().segments[segment].seconds / entry.slowness, *out_seconds);
   return nullptr;
+}
+
+/// Segment |segment|, with the caller's buffers in front of the first and behind the last; of a run without segments
+/// these alone.
+submission vulkan_session::submission_of(const recording_cache::entry &entry, size_t segment, VkFence fence) const {
+  const size_t count = entry.commands->scheduled().segments.size();
+  submission work;
+  work.fence = fence;
+  if (segment == 0)
+    work.add(copies_.before());
+  if (segment < count)
+    work.add(entry.commands->commands(segment));
+  if (segment + 1 >= count)
+    work.add(copies_.after());
+  return work;
 }
 
 /// Keeps two submissions on their way: the device never waits for the host, and a cancelled run ends soon. The longest
@@ -86,7 +107,7 @@ heddle_status_t vulkan_session::run_all(const run_request &request, const record
   double seconds = 0;
   for (size_t done = 0; done < submitted || (!status && done < count && !is_cancelled(request));) {
     while (!status && submitted < count && submitted - done < ahead && !is_cancelled(request)) {
-      status = device.submit(entry.commands->commands(submitted), fences_[submitted % 2]);
+      status = device.submit(submission_of(entry, submitted, fences_[submitted % 2]));
       submitted += status ? 0 : 1;
       on_their_way_ += status ? 0 : 1;
     }
@@ -148,6 +169,16 @@ heddle_status_t vulkan_session::observe(const run_request &request, const arena_
   return nullptr;
 }
 
+heddle_status_t vulkan_session::run_alone(VkCommandBuffer commands) {
+  if (!commands)
+    return nullptr;
+  HEDDLE_RETURN_IF_ERROR(program_.device().submit(commands, fences_[0]));
+  ++on_their_way_;
+  heddle_status_t status = wait_for(program_.device(), fences_[0]);
+  --on_their_way_;
+  return status;
+}
+
 /// Each step by itself, waited for, and its results fetched before the next one may write over them.
 heddle_status_t vulkan_session::run_observed(const run_request &request, const recording_cache::entry &entry) {
   const schedule &schedule = entry.commands->scheduled();
@@ -164,6 +195,7 @@ heddle_status_t vulkan_session::run_observed(const run_request &request, const r
     return nullptr;
   };
   double seconds = 0;
+  HEDDLE_RETURN_IF_ERROR(run_alone(copies_.before()));
   HEDDLE_RETURN_IF_ERROR(run_step(before_steps, &seconds));
   for (size_t step = 0; step < request.entry->steps.size() && !is_cancelled(request); ++step) {
     seconds = 0;
@@ -174,22 +206,25 @@ heddle_status_t vulkan_session::run_observed(const run_request &request, const r
   }
   if (is_cancelled(request))
     return cancelled();
-  return run_step(after_steps, &seconds);
+  HEDDLE_RETURN_IF_ERROR(run_step(after_steps, &seconds));
+  return run_alone(copies_.after());
 }
 
-heddle_status_t vulkan_session::run(const run_request &request) {
+heddle_status_t vulkan_session::begin_run(const run_request &request, recording_cache::entry **out) {
   const device &device = program_.device();
   HEDDLE_RETURN_IF_ERROR(device.check_alive());
   if (on_their_way_ != 0)
     device.drain(); // a run was left by an exception
   on_their_way_ = 0;
-  recording_cache::entry *entry = nullptr;
   const bool is_step_by_step = request.observer || device.settings().is_serialized;
-  HEDDLE_RETURN_IF_ERROR(prepare(request, is_step_by_step, &entry));
+  HEDDLE_RETURN_IF_ERROR(prepare(request, is_step_by_step, out));
+  HEDDLE_RETURN_IF_ERROR(copies_.record(request, (*out)->layout, arena_.handle()));
+  return upload(request, (*out)->commands->scheduled());
+}
+
+heddle_status_t vulkan_session::end_run(const run_request &request, recording_cache::entry *entry, double longest) {
+  const device &device = program_.device();
   const schedule &schedule = entry->commands->scheduled();
-  HEDDLE_RETURN_IF_ERROR(upload(request, schedule));
-  double longest = 0;
-  HEDDLE_RETURN_IF_ERROR(request.observer ? run_observed(request, *entry) : run_all(request, *entry, &longest));
   HEDDLE_RETURN_IF_ERROR(find_failure(request, schedule, after_steps));
   download(request, schedule);
   // Cut for a faster device than this one is; by now its speed is known better. Where it isn't, another recording would
@@ -198,6 +233,14 @@ heddle_status_t vulkan_session::run(const run_request &request) {
       device.slowness() > 1.25 * entry->slowness)
     recordings_.erase(entry);
   return device.take_validation_error();
+}
+
+heddle_status_t vulkan_session::run(const run_request &request) {
+  recording_cache::entry *entry = nullptr;
+  HEDDLE_RETURN_IF_ERROR(begin_run(request, &entry));
+  double longest = 0;
+  HEDDLE_RETURN_IF_ERROR(request.observer ? run_observed(request, *entry) : run_all(request, *entry, &longest));
+  return end_run(request, entry, longest);
 }
 
 } // namespace heddle::runtime::vulkan

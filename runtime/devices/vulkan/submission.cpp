@@ -89,9 +89,13 @@ heddle_status_t one_time_commands::begin() {
   return nullptr;
 }
 
-heddle_status_t one_time_commands::run() {
+heddle_status_t one_time_commands::end() {
   full_barrier(device_.api(), commands_, true);
-  HEDDLE_RETURN_IF_ERROR(device_.check(device_.api().vkEndCommandBuffer(commands_), "end recording"));
+  return device_.check(device_.api().vkEndCommandBuffer(commands_), "end recording");
+}
+
+heddle_status_t one_time_commands::run() {
+  HEDDLE_RETURN_IF_ERROR(end());
   HEDDLE_RETURN_IF_ERROR(device_.submit(commands_, fence_));
   return wait_for(device_, fence_);
 }

@@ -22,6 +22,8 @@ public:
   /// Begins recording; handle() may be recorded into.
   heddle_status_t begin();
   VkCommandBuffer handle() const { return commands_; }
+  /// Ends recording, for commands that others submit; no begin() before that is over.
+  heddle_status_t end();
   /// Ends recording, submits and waits. What was copied to the host's memory can be read then.
   heddle_status_t run();
 

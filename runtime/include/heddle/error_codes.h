@@ -23,6 +23,12 @@
     "A program that was loaded with inspect_only has no code in memory. It can be described and planned, not run. "    \
     "Load it without that option to run it.\n\n"                                                                       \
     "Example: heddle_program_load(\"model.heddle\", NULL, &program) gives a program that runs.")                       \
+  X(H0104, "run can't be submitted",                                                                                   \
+    "heddle_vulkan_session_submit leaves a run to a Vulkan device and returns. A CPU has nobody to leave it to, and "  \
+    "an "                                                                                                              \
+    "observer, which looks at each dispatch, can't be left alone: heddle_session_run does both. "                      \
+    "heddle_vulkan_session_finish takes a run that was submitted and not finished yet.\n\n"                            \
+    "Example: load the program with device \"vulkan\", then submit, and finish exactly once.")                         \
   X(H0301, "unknown entry point",                                                                                      \
     "The artifact has no entry point of that name. The help line lists those that it has. A null name takes the "      \
     "first, which is the only one of most artifacts.\n\n"                                                              \
@@ -81,6 +87,13 @@
     "Vulkan devices compute integers in 32 bits. An input, a constant or a size of the model holds a value that "      \
     "doesn't fit, and nothing is cut off in silence. The message names the tensor and the value.\n\n"                  \
     "Example: heddle run model.heddle --device cpu computes with all 64 bits.")                                        \
+  X(H0315, "memory on the device can't be used",                                                                       \
+    "A tensor in a VkBuffer was given to a run that can't read or write it there: the program runs on another "        \
+    "device, "                                                                                                         \
+    "the buffer's usage lacks the copy, the range ends behind the buffer, or the model needs the values on the host. " \
+    "The message names the input or output. Nothing was submitted.\n\n"                                                \
+    "Example: a buffer for an input is made with VK_BUFFER_USAGE_TRANSFER_SRC_BIT, one for an output with "            \
+    "VK_BUFFER_USAGE_TRANSFER_DST_BIT.")                                                                               \
   X(H0401, "device not available",                                                                                     \
     "The named device isn't there, or this build has no support for it. The help line lists those that are. Another "  \
     "device is never taken in silence.\n\n"                                                                            \

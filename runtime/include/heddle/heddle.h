@@ -107,8 +107,9 @@ HEDDLE_API const char *heddle_element_type_name(heddle_element_type_t type);
 /// Largest number of dimensions of a tensor.
 #define HEDDLE_MAX_RANK 8
 
-/// A dense row-major tensor in host memory. Shape and type never change; the data are the caller's to read and write
-/// while no run uses the tensor. Shared by reference counts, which any thread may change.
+/// A dense row-major tensor in host memory (or in a VkBuffer: heddle/vulkan.h). Shape and type never change; the data
+/// are the caller's to read and write while no run uses the tensor. Shared by reference counts, which any thread may
+/// change.
 typedef struct heddle_tensor_t heddle_tensor_t;
 
 /// Called once when the last reference to a wrapped tensor, or to a program loaded from memory, is gone.
@@ -129,7 +130,7 @@ HEDDLE_API heddle_element_type_t heddle_tensor_type(const heddle_tensor_t *tenso
 HEDDLE_API size_t heddle_tensor_rank(const heddle_tensor_t *tensor);
 /// Returns heddle_tensor_rank() sizes.
 HEDDLE_API const int64_t *heddle_tensor_dims(const heddle_tensor_t *tensor);
-/// Returns the first element. Never null, even for a tensor without elements.
+/// Returns the first element. Null for a tensor in a VkBuffer, and only then: one without elements has an address.
 HEDDLE_API void *heddle_tensor_data(const heddle_tensor_t *tensor);
 HEDDLE_API size_t heddle_tensor_element_count(const heddle_tensor_t *tensor);
 /// Returns the bytes that the elements take.

@@ -95,7 +95,7 @@ private:
   Handle *handle_ = nullptr;
 };
 
-/// A tensor in host memory.
+/// A tensor in host memory, or one of heddle/vulkan.h.
 class tensor : public owner<heddle_tensor_t, heddle_tensor_release> {
 public:
   using owner::owner;
@@ -124,7 +124,7 @@ public:
     return {dims, dims + heddle_tensor_rank(get())};
   }
   size_t element_count() const { return heddle_tensor_element_count(get()); }
-  /// The elements as |T|, which the caller knows to fit type().
+  /// The elements as |T|, which the caller knows to fit type(); null if they lie in a VkBuffer.
   template <typename T> T *data() const { return static_cast<T *>(heddle_tensor_data(get())); }
 };
 

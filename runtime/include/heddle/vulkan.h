@@ -1,13 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Vulkan objects of the application's own, for programs that run on them. Plain C99, without Vulkan's headers: handles
-// of dispatchable objects (VkDevice) are pointers here.
+// Vulkan objects of the application's own, for programs that run on them: a device and its queue, buffers as inputs and
+// outputs, runs that are submitted and signal a fence. Plain C99, without Vulkan's headers: handles of dispatchable
+// objects (VkDevice) are pointers here, all others (VkBuffer, VkFence) numbers of 64 bits, to which their C type is
+// cast. What heddle.h says of ownership, threads and errors holds here too.
+//
+//     const heddle_vulkan_buffer_t memory = {device, (uint64_t)buffer, usage, 0, 4 * 128 * sizeof(float)};
+//     heddle_vulkan_tensor_wrap(&memory, HEDDLE_ELEMENT_F32, 2, dims, NULL, NULL, &input);
+//     const heddle_vulkan_sync_t sync = {(uint64_t)fence, NULL, 0, NULL, 0};
+//     heddle_vulkan_session_submit(session, NULL, inputs, 1, outputs, 1, &sync);
+//     vkWaitForFences(device, 1, &fence, VK_TRUE, UINT64_MAX);
+//     heddle_vulkan_session_finish(session);
 
 #ifndef HEDDLE_VULKAN_H
 #define HEDDLE_VULKAN_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include <heddle/heddle.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -34,6 +42,87 @@ typedef struct heddle_vulkan_device_t {
   void (*unlock_queue)(void *user);
   void *user;
 } heddle_vulkan_device_t;
+
+//===-- Tensors in buffers of the caller's -----------------------------------------------------------------------===//
+
+/// A part of a VkBuffer that holds a tensor.
+typedef struct heddle_vulkan_buffer_t {
+  void *device;         ///< VkDevice that it was made on: the one that the program was loaded with
+  uint64_t buffer;      ///< VkBuffer, with memory bound to all of it
+  uint32_t usage;       ///< VkBufferUsageFlags that it was made with
+  uint64_t offset;      ///< bytes from its beginning; a multiple of 4
+  uint64_t byte_length; ///< bytes from there on that the tensor may take; what lies behind them is never touched
+} heddle_vulkan_buffer_t;
+
+/// Makes a tensor whose elements lie in |memory|, dense and row-major, in the form that shaders have them. The struct
+/// is read during the call only; the buffer stays the caller's and must live until |release|, which may be null, is
+/// called with |user| and null. On failure |release| isn't called.
+///
+/// Elements lie as in a host tensor of |type|, with one exception: device memory has no integers of 64 bits. Where an
+/// entry point declares i64 or u64, a VkBuffer holds i32 or u32, one word for each element, and that is the |type| to
+/// give; HEDDLE_ELEMENT_I64 and _U64 are refused. A boolean is a byte, 0 or 1; types narrower than a word are packed.
+/// Contents aren't checked but for what kernels check themselves (a token id outside its table).
+///
+/// heddle_tensor_data() is null for such a tensor; all else that heddle.h says of tensors holds. It goes to
+/// heddle_session_run and heddle_vulkan_session_submit, as input or output, beside any number of host tensors, where
+///   - the program was loaded with |memory->device| (heddle_program_options_t::vulkan_device);
+///   - an input's buffer has VK_BUFFER_USAGE_TRANSFER_SRC_BIT, an output's VK_BUFFER_USAGE_TRANSFER_DST_BIT: the run
+///     copies them, within the device's memory, in the submissions that it makes anyway;
+///   - the queue family of the program's queue owns the buffer (or it has VK_SHARING_MODE_CONCURRENT);
+///   - no shape depends on the input's values, which only the host could read.
+/// What doesn't fit is HEDDLE_STATUS_INVALID_ARGUMENT with the tensor's name, before anything is submitted. That
+/// |usage| and |device| are true can't be checked.
+///
+/// Order on the queue. A run begins after everything that was submitted to the queue before it, with what that has
+/// written to memory being visible, and what is submitted after it finds the outputs written: no barrier is needed for
+/// either. Work on another queue takes a semaphore (heddle_vulkan_sync_t). An input mustn't change between submission
+/// and fence, an output mustn't be read.
+HEDDLE_API heddle_status_t heddle_vulkan_tensor_wrap(const heddle_vulkan_buffer_t *memory, heddle_element_type_t type,
+                                                     size_t rank, const int64_t *dims, heddle_release_fn_t release,
+                                                     void *user, heddle_tensor_t **out_tensor);
+
+//===-- Runs that are submitted ----------------------------------------------------------------------------------===//
+
+/// What a submitted run waits for and signals. Zero-initialise it: 0 and null mean nothing. All are the caller's, of
+/// the program's device; semaphores are binary ones.
+typedef struct heddle_vulkan_sync_t {
+  uint64_t fence; ///< VkFence, unsignalled and in no submission; signalled when the device has done the whole run
+  const uint64_t *wait_semaphores; ///< VkSemaphore each; the run begins when all are signalled
+  size_t wait_semaphore_count;
+  const uint64_t *signal_semaphores; ///< VkSemaphore each; signalled at the end of the run
+  size_t signal_semaphore_count;
+} heddle_vulkan_sync_t;
+
+/// heddle_session_run that returns when the device has got its work, as a rule long before that is done. Arguments are
+/// those of heddle_session_run, with these differences:
+///   - Of a host input, the elements are read during the call: they may change when it returns.
+///   - Outputs are handed out by the call, but have their values after heddle_vulkan_session_finish (a host tensor) or
+///     when |sync| is signalled (one in a VkBuffer).
+///   - The session keeps a reference to each tensor until the run is finished; the caller may release its own.
+/// |sync| may be null, and is read during the call only. Without fence or semaphores it serves a program on a device of
+/// the runtime's own too. On a shape that is new to the session the call also allocates and compiles.
+///
+/// One run at a time: until heddle_vulkan_session_finish has returned the session refuses any other, as during
+/// heddle_session_run. Sessions of one program may have a run each on their way, which then take turns on the queue.
+/// heddle_session_cancel during this call stops it as it stops heddle_session_run; after it the device goes on to the
+/// end and signals |sync|, but heddle_vulkan_session_finish returns HEDDLE_STATUS_CANCELLED.
+/// On failure nothing is on its way, no output is handed out and neither fence nor semaphores get signalled; where the
+/// device ran out of memory, was lost or the run was cancelled between two submissions, |wait_semaphores| may have been
+/// waited for.
+/// Returns HEDDLE_STATUS_INVALID_ARGUMENT for a program on the CPU and for a session with an observer, which looks at
+/// each dispatch; else as heddle_session_run.
+HEDDLE_API heddle_status_t heddle_vulkan_session_submit(heddle_session_t *session, const char *entry,
+                                                        const heddle_tensor_t *const *inputs, size_t input_count,
+                                                        heddle_tensor_t **out_outputs, size_t output_count,
+                                                        const heddle_vulkan_sync_t *sync);
+
+/// Waits until the run that was submitted is done, writes outputs in host memory and returns how it went: each call of
+/// heddle_vulkan_session_submit that succeeded takes one, from any thread. The fence says whether it will have to wait,
+/// not whether all went well: a bad token id is reported here, with the content of the outputs unspecified.
+/// Afterwards the session is ready for another run, whatever the outcome, but for HEDDLE_STATUS_DEVICE_LOST.
+/// heddle_session_release waits too, if it is called instead, and drops the outcome.
+/// Returns HEDDLE_STATUS_INVALID_ARGUMENT if no run was submitted; else as heddle_session_run.
+HEDDLE_API heddle_status_t heddle_vulkan_session_finish(heddle_session_t *session);
 
 #ifdef __cplusplus
 } // extern "C"
