@@ -73,11 +73,8 @@ Table tableOf(const std::vector<Row> &rows) {
 }
 
 void writeRoofline(JsonWriter &json, const Roofline &roofline) {
-  json.beginObject().key("threads").number(uint64_t(roofline.threads));
-  json.key("f32_gflops").number(roofline.flops * 1e-9).key("int8_gops").number(roofline.byteOps * 1e-9);
-  json.key("l1_gbs").number(roofline.l1 * 1e-9);
-  json.key("l2_gbs").number(roofline.l2 * 1e-9).key("l3_gbs").number(roofline.l3 * 1e-9);
-  json.key("dram_gbs").number(roofline.memory * 1e-9).endObject();
+  writeMembers(json.beginObject(), roofline);
+  json.endObject();
 }
 
 void writeMachine(JsonWriter &json, const std::vector<Roofline> &rooflines) {

@@ -3,6 +3,8 @@
 // heddle devices: what this machine has, which device a run takes, and which code of an artifact each device would run.
 
 #include "tools/heddle/command.h"
+#include "tools/heddle/fingerprint.h"
+#include "tools/heddle/json.h"
 #include "tools/heddle/program.h"
 #include "tools/heddle/table.h"
 #include "tools/heddle/text.h"
@@ -23,8 +25,9 @@ std::string cachesOf(const heddle_host_info_t &host) {
 
 class DevicesCommand : public Command {
 public:
-  DevicesCommand() : Command("devices", "show this machine and what it would run", "[ARTIFACT]") {
+  DevicesCommand() : Command("devices", "show this machine and what it would run", "[ARTIFACT] [options]") {
     options.positional("ARTIFACT", artifact, "also show which of its code each device takes");
+    options.flag("--json", json, "print JSON, with the form that tuning files have for each device");
   }
 
   Exit run() override {
@@ -33,6 +36,10 @@ public:
     DeviceListPtr owner(handle);
     for (size_t i = 0; i < heddle_device_list_count(handle); ++i)
       devices.push_back(heddle_device_list_get(handle, i));
+    if (json) {
+      std::fputs(jsonOf(devices).c_str(), stdout);
+      return Exit::Fine;
+    }
     LoadedProgram loaded;
     if (!artifact.empty())
       loaded = loadForInspection(artifact);
@@ -138,7 +145,25 @@ private:
                                                             : ", the best hardware"));
   }
 
+  static std::string jsonOf(const std::vector<const heddle_device_info_t *> &devices) {
+    JsonWriter json;
+    json.beginObject().key("devices").beginArray();
+    for (const heddle_device_info_t *device : devices) {
+      json.beginObject().key("name").string(device->name).key("title").string(device->title);
+      json.key("kind").string(device->kind).key("driver").string(device->driver);
+      json.key("memory_bytes").number(device->memory_bytes).key("features").beginArray();
+      for (size_t i = 0; i < device->feature_count; ++i)
+        json.string(device->features[i]);
+      json.endArray().key("problem").string(device->problem);
+      if (!*device->problem)
+        json.key("tuning_device").literal(fingerprintOf(*device));
+      json.endObject();
+    }
+    return json.endArray().endObject().take();
+  }
+
   std::string artifact;
+  bool json = false;
   std::vector<const heddle_device_info_t *> devices;
 };
 

@@ -60,6 +60,12 @@ void JsonWriter::startValue() {
     return;
   if (counts.back()++)
     out += ',';
+  startLine();
+}
+
+void JsonWriter::startLine() {
+  if (layout == Layout::Line)
+    return;
   out += '\n';
   out.append(2 * counts.size(), ' ');
 }
@@ -74,10 +80,8 @@ JsonWriter &JsonWriter::open(char bracket) {
 JsonWriter &JsonWriter::close(char bracket) {
   bool empty = counts.back() == 0;
   counts.pop_back();
-  if (!empty) {
-    out += '\n';
-    out.append(2 * counts.size(), ' ');
-  }
+  if (!empty)
+    startLine();
   out += bracket;
   return *this;
 }
@@ -90,7 +94,7 @@ JsonWriter &JsonWriter::raw(std::string_view text) {
 
 JsonWriter &JsonWriter::key(std::string_view name) {
   string(name);
-  out += ": ";
+  out += layout == Layout::Line ? ":" : ": ";
   afterKey = true;
   return *this;
 }

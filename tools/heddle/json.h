@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Writes JSON: the caller opens and closes objects and arrays in order, the writer puts commas, line ends and
-// escapes. Reading JSON isn't needed here.
+// escapes. json_value.h reads JSON.
 
 #pragma once
 
@@ -16,6 +16,11 @@ namespace heddle::cli {
 /// the replacement character, so that a strange name can't break a reader.
 class JsonWriter {
 public:
+  /// Indented for people, or all on one line without blanks.
+  enum class Layout { Indented, Line };
+
+  explicit JsonWriter(Layout layout = Layout::Indented) : layout(layout) {}
+
   JsonWriter &beginObject() { return open('{'); }
   JsonWriter &endObject() { return close('}'); }
   JsonWriter &beginArray() { return open('['); }
@@ -31,6 +36,8 @@ public:
   JsonWriter &number(double value);
   JsonWriter &boolean(bool value) { return raw(value ? "true" : "false"); }
   JsonWriter &null() { return raw("null"); }
+  /// |json| is a whole value.
+  JsonWriter &literal(std::string_view json) { return raw(json); }
 
   /// The text so far, with a final line end.
   std::string take();
@@ -40,7 +47,9 @@ private:
   JsonWriter &close(char bracket);
   JsonWriter &raw(std::string_view text);
   void startValue();
+  void startLine();
 
+  Layout layout;
   std::string out;
   /// Number of values in each open bracket.
   std::vector<size_t> counts;

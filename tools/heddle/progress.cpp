@@ -5,6 +5,7 @@
 #include "tools/heddle/progress.h"
 
 #include "tools/heddle/error.h"
+#include "tools/heddle/text.h"
 
 #include <cmath>
 #include <cstdio>
@@ -45,12 +46,23 @@ void Progress::update(const std::string &phase, size_t done, size_t total) {
       note(phase);
     return;
   }
+  write(progressText(phase, done, total, std::chrono::duration<double>(now - phaseStart).count()), isNewPhase);
+}
+
+void Progress::show(const std::string &text, bool isStep) {
+  if (isTerminal)
+    write(text, isStep);
+  else if (isStep)
+    note(text);
+}
+
+void Progress::write(const std::string &text, bool isAtOnce) {
   // A terminal can't show more than this, and writing to it costs time.
-  if (!isNewPhase && now - lastShown < std::chrono::milliseconds(50))
+  const auto now = std::chrono::steady_clock::now();
+  if (!isAtOnce && now - lastShown < std::chrono::milliseconds(50))
     return;
   lastShown = now;
-  double seconds = std::chrono::duration<double>(now - phaseStart).count();
-  std::fprintf(stderr, "\r\x1b[K%s", progressText(phase, done, total, seconds).c_str());
+  std::fprintf(stderr, "\r\x1b[K%s", printable(text).c_str());
   lineIsShown = true;
 }
 

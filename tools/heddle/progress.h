@@ -18,10 +18,15 @@ public:
   /// |done| of |total| units of |phase|; with a |total| of 0 |phase| is a line to show as it is.
   void update(const std::string &phase, size_t done, size_t total);
 
+  /// Shows |text| where there is a terminal, and elsewhere if it |isStep|.
+  void show(const std::string &text, bool isStep);
+
   /// Clears the line that a terminal shows.
   void finish();
 
 private:
+  void write(const std::string &text, bool isAtOnce);
+
   bool isTerminal;
   bool lineIsShown = false;
   std::string currentPhase;

@@ -237,4 +237,11 @@ Roofline measureRoofline(unsigned threads) {
   return result;
 }
 
+void writeMembers(JsonWriter &json, const Roofline &roofline) {
+  json.key("threads").number(uint64_t(roofline.threads));
+  json.key("f32_gflops").number(roofline.flops * 1e-9).key("int8_gops").number(roofline.byteOps * 1e-9);
+  json.key("l1_gbs").number(roofline.l1 * 1e-9).key("l2_gbs").number(roofline.l2 * 1e-9);
+  json.key("l3_gbs").number(roofline.l3 * 1e-9).key("dram_gbs").number(roofline.memory * 1e-9);
+}
+
 } // namespace heddle::cli

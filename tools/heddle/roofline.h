@@ -4,6 +4,8 @@
 
 #pragma once
 
+#include "tools/heddle/json.h"
+
 #include <cstdint>
 #include <string>
 
@@ -29,6 +31,9 @@ struct Roofline {
   double leastSeconds(int64_t operations, int64_t bytes, uint64_t footprint,
                       Arithmetic arithmetic = Arithmetic::Floats) const;
 };
+
+/// Writes "threads", "f32_gflops", "l1_gbs" ... into the object that is open.
+void writeMembers(JsonWriter &json, const Roofline &roofline);
 
 /// Measures in about 0.2 s, with less memory than 256 MiB. Other work on the machine lowers what is seen. Throws
 /// CommandError or std::bad_alloc where threads or memory are out.

@@ -13,7 +13,7 @@
 #include <cpuid.h>
 #endif
 
-#include <heddle/heddle.h>
+#include <heddle/cpu_design.h>
 
 namespace heddle::runtime::cpu {
 
@@ -36,7 +36,10 @@ struct feature_row {
 struct host_description {
   const char *features[128];
   size_t feature_count;
-  char name[49]; ///< three times 16 bytes, as the CPU gives them
+  char name[49];   ///< three times 16 bytes, as the CPU gives them
+  char vendor[13]; ///< three times 4 bytes
+  unsigned family;
+  unsigned model;
 };
 
 #if defined(__x86_64__)
@@ -184,6 +187,25 @@ void detect_name(host_description *out) {
   std::memcpy(out->name, length ? begin : "unknown", length ? length : 7);
 }
 
+/// Vendor, family and model as AMD's and Intel's manuals put them together (CPUID leaves 0 and 1).
+void detect_design(host_description *out) {
+  uint32_t values[4] = {};
+  if (__get_cpuid(0, &values[eax], &values[ebx], &values[ecx], &values[edx])) {
+    std::memcpy(out->vendor, &values[ebx], 4);
+    std::memcpy(out->vendor + 4, &values[edx], 4);
+    std::memcpy(out->vendor + 8, &values[ecx], 4);
+  }
+  if (!__get_cpuid(1, &values[eax], &values[ebx], &values[ecx], &values[edx]))
+    return;
+  const uint32_t bits = values[eax];
+  out->family = bits >> 8 & 15;
+  out->model = bits >> 4 & 15;
+  if (out->family == 6 || out->family == 15)
+    out->model += (bits >> 16 & 15) << 4;
+  if (out->family == 15)
+    out->family += bits >> 20 & 255;
+}
+
 constexpr const char *architecture = "x86-64";
 
 #else
@@ -191,6 +213,7 @@ constexpr const char *architecture = "x86-64";
 // No target of another architecture exists yet, so no feature counts as there and every artifact is refused.
 void detect_features(host_description *) {}
 void detect_name(host_description *out) { std::memcpy(out->name, "unknown", 7); }
+void detect_design(host_description *out) { std::memcpy(out->vendor, "unknown", 7); }
 constexpr const char *architecture = "unsupported";
 
 #endif
@@ -200,6 +223,7 @@ const host_description &describe_host() {
     host_description made = {};
     detect_features(&made);
     detect_name(&made);
+    detect_design(&made);
     return made;
   }();
   return host;
@@ -231,4 +255,10 @@ const heddle_host_info_t *heddle_host_info(void) {
                                           cache_bytes(_SC_LEVEL3_CACHE_SIZE),
                                           heddle_default_thread_count()};
   return &info;
+}
+
+const heddle_cpu_design_t *heddle_cpu_design(void) {
+  using namespace heddle::runtime::cpu;
+  static const heddle_cpu_design_t design = {describe_host().vendor, describe_host().family, describe_host().model};
+  return &design;
 }
