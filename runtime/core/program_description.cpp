@@ -72,6 +72,18 @@ void describe_kernels(const program_tables &tables, program_description *out) {
   }
 }
 
+void describe_candidates(const program_tables &tables, program_description *out) {
+  for (const candidate_group_table &group : tables.candidates) {
+    std::vector<heddle_candidate_t> &candidates = out->candidates.emplace_back();
+    for (const candidate_table &candidate : group.candidates)
+      candidates.push_back({tables.entries[candidate.entry].name, candidate.config, candidate.seconds});
+    const entry_table &entry = tables.entries[group.candidates.front().entry];
+    out->candidate_groups.push_back({group.signature, group.rows, group.kernel, group.nodes.data(), group.nodes.size(),
+                                     group.share, group.dispatches, group.check.has_value(), entry.inputs.size(),
+                                     entry.outputs.size(), candidates.data(), candidates.size()});
+  }
+}
+
 } // namespace
 
 void describe_program(const artifact &artifact, const std::vector<const char *> &missing_features, size_t selected,
@@ -80,6 +92,7 @@ void describe_program(const artifact &artifact, const std::vector<const char *> 
   describe_targets(tables, missing_features, selected, out);
   describe_entries(tables, out);
   describe_kernels(tables, out);
+  describe_candidates(tables, out);
 
   heddle_program_info_t &info = out->info;
   info.format_version = tables.format_version;

@@ -4,6 +4,8 @@
 
 #pragma once
 
+#include <heddle/candidates.h>
+
 #include "runtime/core/artifact_reader.h"
 
 namespace heddle::runtime {
@@ -19,6 +21,8 @@ struct program_description {
   std::vector<std::vector<heddle_tensor_info_t>> tensors; ///< inputs, then outputs, of each entry
   std::vector<heddle_kernel_info_t> kernels;
   std::vector<std::vector<const char *>> kernel_nodes;
+  std::vector<heddle_candidate_group_t> candidate_groups;
+  std::vector<std::vector<heddle_candidate_t>> candidates; ///< of each group
 };
 
 /// Describes |artifact|, which must outlive the description. |missing_features| has one static text per target;

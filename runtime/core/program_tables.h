@@ -233,6 +233,40 @@ struct entry_table {
   std::vector<uint32_t> specializations; ///< those of this one, in the file's order
 };
 
+/// Elements of an input of a group's entry points, made by heddle/self_test.h or all |fill|.
+struct candidate_input {
+  uint64_t elements;
+  uint32_t seed, limit;
+  bool is_filled;
+  int64_t fill;
+};
+
+/// What goes into a group's entry points; see artifact.fbs.
+struct candidate_case {
+  std::vector<int64_t> sizes;
+  std::vector<candidate_input> inputs;   ///< one less than the entry points have
+  std::vector<self_test_output> outputs; ///< as many as the entry points have, or none
+};
+
+struct candidate_table {
+  uint32_t entry;
+  const char *config;
+  float seconds; ///< finite, not negative
+};
+
+/// Entry points that compute the same; see artifact.fbs.
+struct candidate_group_table {
+  const char *signature;
+  const char *rows;
+  const char *kernel;
+  std::vector<const char *> nodes;
+  float share; ///< from 0 to 1
+  uint32_t dispatches;
+  candidate_case timing;
+  std::optional<candidate_case> check;     ///< with outputs
+  std::vector<candidate_table> candidates; ///< at least one
+};
+
 struct program_tables {
   uint32_t format_version;
   uint32_t executable_abi_version;
@@ -245,6 +279,7 @@ struct program_tables {
   std::vector<constant_table> constants;
   std::vector<kernel_table> kernels;
   std::vector<entry_table> entries;
+  std::vector<candidate_group_table> candidates;
 };
 
 } // namespace heddle::runtime

@@ -96,7 +96,8 @@ heddle_status_t table_reader::read_kernel(const fb::Kernel *kernel) {
 }
 
 heddle_status_t table_reader::read_program(const fb::Program &program, uint64_t file_length, program_tables *out) {
-  // Each kind before those that refer to it: sections, then constants and kernels, then targets, then entry points.
+  // Each kind before those that refer to it: sections, then constants and kernels, then targets, then entry points and
+  // what is said of them.
   tables_ = out;
   out->producer = text(program.producer());
   out->model = text(program.model());
@@ -122,6 +123,8 @@ heddle_status_t table_reader::read_program(const fb::Program &program, uint64_t 
     if (!names.insert(out->entries.back().name).second)
       return damaged(format("two entry points are named '%s'", out->entries.back().name));
   }
+  for (size_t i = 0; i < count(program.candidates()); ++i)
+    HEDDLE_RETURN_IF_ERROR(read_candidates(*program.candidates()->Get(i)));
   return nullptr;
 }
 

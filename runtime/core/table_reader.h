@@ -51,6 +51,13 @@ private:
   heddle_status_t read_self_test_output(const fb::SelfTestOutput &output, const char *kernel, size_t element_bytes,
                                         self_test_output *out);
 
+  heddle_status_t read_candidates(const fb::CandidateGroup &group);
+  heddle_status_t read_candidate(const fb::Candidate &candidate, candidate_group_table *out);
+  heddle_status_t read_candidate_case(const fb::CandidateCase &candidates, const candidate_group_table &group,
+                                      candidate_case *out);
+  heddle_status_t read_candidate_input(const fb::CandidateInput &input, const char *group, size_t element_bytes,
+                                       candidate_case *out);
+
   heddle_status_t read_entry(const fb::Entry *entry);
   heddle_status_t read_inputs(const fb::Entry &entry, entry_table *out);
   heddle_status_t read_default(const fb::Input &input, input_table *out);

@@ -12,6 +12,7 @@
 
 #include <heddle/artifact_format.h>
 #include <heddle/executable_abi.h>
+#include <heddle/self_test.h>
 
 // Some tests ask for memory that isn't there; a sanitizer's malloc would end the process instead of saying so.
 extern "C" const char *__asan_default_options() { return "allocator_may_return_null=1"; }
@@ -376,6 +377,67 @@ artifact_builder embedding_model(uint32_t rows) {
   options.result_dims = {batch, seq, width};
   options.node = "embeddings/word";
   entry.dispatch(gather, {ids, constant, y}, {entry.constant(rows), width}, options);
+  return builder;
+}
+
+/// What the entry points of candidate_model() take for |elements| elements.
+static std::unique_ptr<fb::CandidateCaseT> make_candidate_case(uint64_t elements) {
+  auto made = std::make_unique<fb::CandidateCaseT>();
+  made->sizes = {static_cast<int64_t>(elements)};
+  for (uint32_t seed : {7u, 8u, 0u}) {
+    auto input = std::make_unique<fb::CandidateInputT>();
+    input->elements = elements;
+    input->seed = seed;
+    input->is_filled = seed == 0;
+    input->fill = -2;
+    made->inputs.push_back(std::move(input));
+  }
+  return made;
+}
+
+static float sum_of(uint64_t i) {
+  return static_cast<float>(heddle_self_test_fraction(7, i, 16) + heddle_self_test_fraction(8, i, 16)) / 65536;
+}
+
+artifact_builder candidate_model() {
+  artifact_builder builder;
+  auto group = std::make_unique<fb::CandidateGroupT>();
+  for (const char *name : {"c0", "c1"}) {
+    entry_builder entry = builder.add_entry(name);
+    const fb::Binding sizes = entry.input("sizes", fb::ElementType::i64, {"sizes"});
+    const fb::Binding a = entry.input("a", fb::ElementType::f32, {"a"});
+    const fb::Binding b = entry.input("b", fb::ElementType::f32, {"b"});
+    entry.input("m", fb::ElementType::i64, {"m"});
+    const uint32_t count = entry.value(sizes, 0);
+    const uint32_t grid = entry.op(fb::ShapeOpcode::ceil_div, count, entry.constant(16));
+    const fb::Binding y = entry.output("y", fb::ElementType::f32, {"y"}, {count});
+    entry.dispatch(builder.kernel("test_add", 3, 1), {a, b, y}, {count},
+                   {grid, entry.constant(1), entry.constant(0), {}});
+    auto candidate = std::make_unique<fb::CandidateT>();
+    candidate->entry = static_cast<uint32_t>(group->candidates.size());
+    candidate->config = "{\"unroll\":" + std::to_string(group->candidates.size() + 1) + "}";
+    candidate->seconds = 0.5f;
+    group->candidates.push_back(std::move(candidate));
+  }
+  group->signature = "f32_map_?_0badcafe";
+  group->rows = "any";
+  group->kernel = "f32_map_x16";
+  group->nodes = {"Add_1", "Add_2"};
+  group->share = 0.25f;
+  group->dispatches = 1;
+  group->timing = make_candidate_case(1000);
+  group->check = make_candidate_case(3);
+  auto output = std::make_unique<fb::SelfTestOutputT>();
+  output->bytes = 12;
+  output->runs = {0, 1, 2, 1};
+  for (uint64_t i : {0, 2}) {
+    const float value = sum_of(i);
+    const auto *bytes = reinterpret_cast<const uint8_t *>(&value);
+    output->values.insert(output->values.end(), bytes, bytes + sizeof(value));
+  }
+  output->tolerance = 0x1p-10f;
+  group->check->outputs.push_back(std::move(output));
+  builder.program.candidates.push_back(std::move(group));
   return builder;
 }
 

@@ -102,4 +102,8 @@ artifact_builder scale_model(float factor = 0.5f);
 /// (r, c) is 4 r + c. Lengths above 512 break a check.
 artifact_builder embedding_model(uint32_t rows = 10);
 
+/// Two candidates, c0 and c1, for y = a + b, which also take an i64 input m that they don't read. The case for times
+/// has 1000 elements, the one with results 3, the first and the last of which are compared.
+artifact_builder candidate_model();
+
 } // namespace heddle::test

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include <heddle/artifact_format.h>
+#include <heddle/candidates.h>
 #include <heddle/error_codes.h>
 #include <heddle/executable_abi.h>
 #include <heddle/heddle.h>
@@ -56,6 +57,19 @@ int main(void) {
   status = heddle_vulkan_session_finish(NULL);
   if (strcmp(heddle_status_error_code(status), "H0101") != 0)
     return 32;
+  heddle_status_release(status);
+
+  size_t (*volatile count_groups)(const heddle_program_t *) = heddle_candidate_group_count;
+  const heddle_candidate_group_t *(*volatile find_group)(const heddle_program_t *, size_t) = heddle_candidate_group;
+  if (!count_groups || !find_group)
+    return 23;
+  status = heddle_candidate_inputs_create(NULL, 0, HEDDLE_CANDIDATE_TIMING, &tensor, 1);
+  if (heddle_status_code(status) != HEDDLE_STATUS_INVALID_ARGUMENT)
+    return 24;
+  heddle_status_release(status);
+  status = heddle_candidate_compare(NULL, 0, NULL, 0, NULL);
+  if (heddle_status_code(status) != HEDDLE_STATUS_INVALID_ARGUMENT)
+    return 25;
   heddle_status_release(status);
 
   status = heddle_program_load("no such file", &options, &program);

@@ -7,6 +7,7 @@
 
 #include <elf.h>
 
+#include <heddle/candidates.h>
 #include <heddle/heddle.hpp>
 
 namespace heddle::test {
@@ -59,6 +60,19 @@ size_t touch(const heddle_program_info_t &info) {
   for (size_t i = 0; i < info.entry_count; ++i)
     sum += touch(info.entries[i].name) + touch(info.entries[i].inputs, info.entries[i].input_count) +
            touch(info.entries[i].outputs, info.entries[i].output_count);
+  return sum;
+}
+
+size_t touch_candidates(const program &program) {
+  size_t sum = 0;
+  for (size_t i = 0; i < heddle_candidate_group_count(program.get()); ++i) {
+    const heddle_candidate_group_t &group = *heddle_candidate_group(program.get(), i);
+    sum += touch(group.signature) + touch(group.rows) + touch(group.kernel) + group.dispatches;
+    for (size_t j = 0; j < group.node_count; ++j)
+      sum += touch(group.nodes[j]);
+    for (size_t j = 0; j < group.candidate_count; ++j)
+      sum += touch(group.candidates[j].entry) + touch(group.candidates[j].config);
+  }
   return sum;
 }
 
@@ -171,7 +185,7 @@ bool explore_artifact(const void *data, size_t size) {
   auto inspected = program::load_memory(data, size, options);
   if (!inspected)
     return false;
-  volatile size_t seen = touch(inspected->info());
+  volatile size_t seen = touch(inspected->info()) + touch_candidates(*inspected);
   (void)seen;
   for (size_t i = 0; i < inspected->info().entry_count; ++i)
     for (int64_t extent : {0, 1, 7})

@@ -79,8 +79,8 @@ TEST(Load, EveryTruncationIsRefused) {
 
 TEST(Load, RefusesOtherVersions) {
   const artifact_bytes artifact = scale_model().build();
-  header_of(artifact)->format_version = 3;
-  EXPECT_EQ(load_error(artifact), "H0504: the artifact has format version 3, this runtime reads version 2");
+  header_of(artifact)->format_version = 4;
+  EXPECT_EQ(load_error(artifact), "H0504: the artifact has format version 4, this runtime reads version 3");
   header_of(artifact)->format_version = HEDDLE_ARTIFACT_FORMAT_VERSION;
   header_of(artifact)->executable_abi_version = 0;
   EXPECT_EQ(load_error(artifact), "H0504: the artifact's code has ABI version 0, this runtime calls version 1");
@@ -324,7 +324,7 @@ TEST(Inspection, DescribesAllOfIt) {
   const artifact_bytes artifact = scale_model().build();
   const program program = load(artifact);
   const heddle_program_info_t &info = program.info();
-  EXPECT_EQ(info.format_version, 2u);
+  EXPECT_EQ(info.format_version, 3u);
   EXPECT_EQ(info.file_bytes, artifact.size);
   EXPECT_EQ(info.constant_bytes, 4u);
   EXPECT_STREQ(info.producer, "heddle test");

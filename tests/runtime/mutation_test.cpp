@@ -16,21 +16,8 @@
 namespace heddle::test {
 namespace {
 
-constexpr int mutant_count = 20000;
-
-TEST(Mutation, DamagedArtifactsAreRefusedOrHarmless) {
-  artifact_builder builder = embedding_model();
-  entry_builder more = builder.add_entry("copy");
-  const fb::Binding x = more.input("x", fb::ElementType::i32, {"n"});
-  const uint32_t size = more.dim(x, 0);
-  const fb::Binding buffer = more.buffer(more.mul(size, more.constant(4)), 0, 1);
-  more.copy(x, buffer, more.constant(4));
-  more.store_slots(more.output("y", fb::ElementType::u8, {"1"}, {more.constant(1)}), fb::ElementType::u8, {size});
-  fb::InputT &optional = *builder.program.entries[1]->inputs[0];
-  optional.default_constant = builder.constant({1, 2, 3}).index(); // bits are bits
-  optional.default_dims = {3};
-  builder.add_shader_target();
-  builder.add_self_test(0);
+/// Loads |count| mutants of what |builder| builds, and returns how many of them loaded.
+size_t load_mutants(artifact_builder builder, int count) {
   const artifact_bytes original = builder.build();
   heddle_artifact_header_t header;
   std::memcpy(&header, original.data(), sizeof(header));
@@ -41,7 +28,7 @@ TEST(Mutation, DamagedArtifactsAreRefusedOrHarmless) {
   artifact_bytes mutant;
   mutant.block.reserve(original.size);
   mutant.size = original.size;
-  for (int round = 0; round < mutant_count; ++round) {
+  for (int round = 0; round < count; ++round) {
     std::memcpy(mutant.data(), original.data(), original.size);
     for (uint64_t changes = 1 + random() % 4; changes > 0; --changes) {
       // Mostly the tables, sometimes the file's header or the code's ELF headers.
@@ -62,9 +49,34 @@ TEST(Mutation, DamagedArtifactsAreRefusedOrHarmless) {
     ++loaded;
     run_without_code(mutant.data(), mutant.size);
   }
+  return loaded;
+}
+
+TEST(Mutation, DamagedArtifactsAreRefusedOrHarmless) {
+  artifact_builder builder = embedding_model();
+  entry_builder more = builder.add_entry("copy");
+  const fb::Binding x = more.input("x", fb::ElementType::i32, {"n"});
+  const uint32_t size = more.dim(x, 0);
+  const fb::Binding buffer = more.buffer(more.mul(size, more.constant(4)), 0, 1);
+  more.copy(x, buffer, more.constant(4));
+  more.store_slots(more.output("y", fb::ElementType::u8, {"1"}, {more.constant(1)}), fb::ElementType::u8, {size});
+  fb::InputT &optional = *builder.program.entries[1]->inputs[0];
+  optional.default_constant = builder.constant({1, 2, 3}).index(); // bits are bits
+  optional.default_dims = {3};
+  builder.add_shader_target();
+  builder.add_self_test(0);
+  constexpr int count = 20000;
+  const size_t loaded = load_mutants(std::move(builder), count);
   // Many mutations change a name or a number that no check can know: a test that none survives tests no tables.
-  EXPECT_GT(loaded, size_t(mutant_count) / 50);
-  EXPECT_LT(loaded, size_t(mutant_count) * 9 / 10);
+  EXPECT_GT(loaded, size_t(count) / 50);
+  EXPECT_LT(loaded, size_t(count) * 9 / 10);
+}
+
+TEST(Mutation, SoAreDamagedCandidates) {
+  constexpr int count = 5000;
+  const size_t loaded = load_mutants(candidate_model(), count);
+  EXPECT_GT(loaded, size_t(count) / 50);
+  EXPECT_LT(loaded, size_t(count) * 9 / 10);
 }
 
 } // namespace

@@ -145,7 +145,7 @@ void self_test::fill(std::byte *to) const {
   for (size_t i = 0; i < offsets_.size(); ++i) {
     const bool is_input = i < test_.inputs.size();
     if (is_input)
-      make_elements(operand(i).type, test_.inputs[i], to + offsets_[i]);
+      make_device_elements(operand(i).type, test_.inputs[i], to + offsets_[i]);
     else
       std::memset(to + offsets_[i], unwritten_byte(operand(i).type),
                   device_bytes(operand(i).type, test_.outputs[i - test_.inputs.size()].bytes));
@@ -187,7 +187,7 @@ std::string self_test::compare(size_t output, const std::byte *stored) const {
   const uint8_t *value = expected.values;
   for (const self_test_run &run : expected.runs)
     for (uint64_t element = run.first; element < uint64_t(run.first) + run.count; ++element, value += size)
-      if (is_computed(output, element) && !is_near(type, actual.data() + element * size, value, allowed))
+      if (is_computed(output, element) && difference_of(type, actual.data() + element * size, value, allowed) > 1)
         return format("element %llu of result %zu is %s instead of %s", static_cast<unsigned long long>(element),
                       output, format_element(type, actual.data() + element * size).c_str(),
                       format_element(type, value).c_str());

@@ -1,26 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Elements of self-tests: what goes in, and whether what came out is right.
+// Elements of self-tests as the device has them.
 
 #pragma once
 
 #include <string>
 
-#include <heddle/self_test.h>
-
-#include "runtime/core/program_tables.h"
+#include "runtime/core/self_test_elements.h"
 
 namespace heddle::runtime::vulkan {
 
 /// Writes |input|'s elements to |to| in the device's form.
-void make_elements(heddle_element_type_t type, const self_test_input &input, std::byte *to);
-
-/// The largest magnitude among |expected|'s values; 0 for other elements than floats.
-double largest_magnitude(heddle_element_type_t type, const self_test_output &expected);
-
-/// Whether two elements in host memory, of any alignment, differ by at most |allowed|, or not at all if they are no
-/// floats.
-bool is_near(heddle_element_type_t type, const void *actual, const void *expected, double allowed);
+void make_device_elements(heddle_element_type_t type, const self_test_input &input, std::byte *to);
 
 std::string format_element(heddle_element_type_t type, const void *element);
 

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 /// Raised with any change of this header's layout or of a table's meaning in artifact.fbs; a reader takes no other.
-#define HEDDLE_ARTIFACT_FORMAT_VERSION 2
+#define HEDDLE_ARTIFACT_FORMAT_VERSION 3
 
 /// The first eight bytes. A transfer in text mode changes "\r\n", which a reader then recognises.
 #define HEDDLE_ARTIFACT_MAGIC "HEDDLE\r\n"
@@ -26,6 +26,9 @@
 #define HEDDLE_MAX_STEPS 1048576
 #define HEDDLE_MAX_BINDINGS 4096
 #define HEDDLE_MAX_RESULTS 256
+
+/// Bytes that the inputs of one case of candidates take at most.
+#define HEDDLE_MAX_CANDIDATE_BYTES (UINT64_C(1) << 30)
 
 /// What a shader may ask for: words of push constants, and invocations along one axis of a workgroup.
 #define HEDDLE_MAX_PUSH_CONSTANTS 32
