@@ -24,14 +24,70 @@ constexpr uint64_t piece_bytes = 16 << 20;
 
 } // namespace
 
+/// Whether the constants of |group| lie near enough to each other in one imported section, in the form that shaders
+/// read.
+bool constant_store::import_group(const constant_group &group, uint64_t range, uint32_t *out_section) const {
+  for (*out_section = 0; *out_section < imported_.size(); ++*out_section) {
+    uint64_t begin = UINT64_MAX;
+    uint64_t end = 0;
+    bool is_here = true;
+    for (uint32_t item : group.items) {
+      const constant_table &constant = loaded_->tables.constants[layout_.items[item].constant];
+      uint64_t offset = 0;
+      is_here = is_here && imported_[*out_section].find(constant, &offset) && !is_narrowed(layout_.items[item].type);
+      begin = std::min(begin, offset);
+      end = std::max(end, offset + constant.length);
+    }
+    // One that is larger than a range is sliced, wherever it lies. Ranges begin and end at coarser bytes than tensors.
+    if (is_here && (group.items.size() == 1 || end - begin + 2 * tensor_alignment <= range))
+      return true;
+  }
+  return false;
+}
+
+/// A section that can't be imported leaves all to be uploaded: what became of the weights is then one line.
+void constant_store::import_mapped(const device &device) {
+  is_imported_.assign(layout_.groups.size(), false);
+  groups_.resize(layout_.groups.size());
+  if (!device.settings().imports_weights)
+    return;
+  std::string problem;
+  for (const section_table &section : loaded_->tables.sections) {
+    imported_weights imported;
+    if (section.is_code || section.length == 0)
+      continue;
+    if (!imported.create(device, *loaded_, section, &problem))
+      break;
+    imported_.push_back(std::move(imported));
+  }
+  if (!problem.empty())
+    imported_.clear();
+  uint64_t bytes = 0;
+  uint64_t all = 0;
+  for (size_t i = 0; i < layout_.groups.size(); ++i) {
+    uint32_t section = 0;
+    is_imported_[i] = import_group(layout_.groups[i], device.limits().range, &section);
+    groups_[i].block = section;
+    bytes += is_imported_[i] ? layout_.groups[i].bytes : 0;
+    all += layout_.groups[i].bytes;
+  }
+  note_ = format("%llu of %llu bytes of weights are used where the file is mapped, the others uploaded%s%s",
+                 static_cast<unsigned long long>(bytes), static_cast<unsigned long long>(all),
+                 problem.empty() ? "" : ": ", problem.c_str());
+}
+
 /// Fills blocks with groups in their order. Where the device refuses a block, half of it is tried.
 heddle_status_t constant_store::place_groups(const device &device) {
   uint64_t most = std::min(block_bytes, device.limits().allocation);
-  groups_.resize(layout_.groups.size());
   for (size_t next = 0; next < layout_.groups.size();) {
+    if (is_imported_[next]) {
+      ++next;
+      continue;
+    }
     uint64_t bytes = 0;
     size_t end = next;
-    while (end < layout_.groups.size() && (end == next || bytes + layout_.groups[end].bytes <= most)) {
+    while (end < layout_.groups.size() && !is_imported_[end] &&
+           (end == next || bytes + layout_.groups[end].bytes <= most)) {
       groups_[end] = {static_cast<uint32_t>(blocks_.size()), bytes, layout_.groups[end].bytes};
       bytes += layout_.groups[end++].bytes;
     }
@@ -115,6 +171,8 @@ heddle_status_t constant_store::upload(const device &device, const artifact &loa
   for (const buffer &block : blocks_)
     HEDDLE_RETURN_IF_ERROR(uploader.clear(block));
   for (size_t i = 0; i < layout_.groups.size(); ++i) {
+    if (is_imported_[i])
+      continue;
     uint64_t offset = groups_[i].offset;
     for (uint32_t item : layout_.groups[i].items) {
       HEDDLE_RETURN_IF_ERROR(uploader.upload(layout_.items[item], blocks_[groups_[i].block], offset));
@@ -127,6 +185,8 @@ heddle_status_t constant_store::upload(const device &device, const artifact &loa
 heddle_status_t constant_store::create(const device &device, const artifact &loaded, size_t target) {
   // What is joined lies in one block.
   layout_ = lay_out_constants(loaded.tables, target, std::min(device.limits().range, device.limits().allocation));
+  loaded_ = &loaded;
+  import_mapped(device);
   HEDDLE_RETURN_IF_ERROR(place_groups(device));
   return upload(device, loaded);
 }
@@ -135,6 +195,10 @@ constant_place constant_store::place(size_t entry, size_t step, size_t operand) 
   const constant_layout::use &use = layout_.uses[entry][step][operand];
   const constant_place &group = groups_[use.group];
   uint64_t offset = group.offset;
+  if (is_imported_[use.group]) {
+    imported_[group.block].find(loaded_->tables.constants[layout_.items[use.item].constant], &offset);
+    return {static_cast<uint32_t>(blocks_.size()) + group.block, offset, layout_.item_bytes[use.item]};
+  }
   for (uint32_t item : layout_.groups[use.group].items) {
     if (item == use.item)
       break;

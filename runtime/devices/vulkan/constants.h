@@ -6,6 +6,7 @@
 #pragma once
 
 #include "runtime/core/artifact_reader.h"
+#include "runtime/devices/vulkan/imported_weights.h"
 #include "runtime/devices/vulkan/memory.h"
 
 namespace heddle::runtime::vulkan {
@@ -49,20 +50,31 @@ constant_layout lay_out_constants(const program_tables &tables, size_t target, u
 /// Immutable once created.
 class constant_store {
 public:
-  /// Uploads. |device| outlives this.
+  /// Imports or uploads. |device| and |loaded| outlive this.
   heddle_status_t create(const device &device, const artifact &loaded, size_t target);
 
   /// Place of operand |operand| (of a copy: 0), a constant, of step |step| of entry |entry|.
   constant_place place(size_t entry, size_t step, size_t operand) const;
-  VkBuffer block(uint32_t index) const { return blocks_[index].handle(); }
+  /// Imported sections follow the blocks.
+  VkBuffer block(uint32_t index) const {
+    return index < blocks_.size() ? blocks_[index].handle() : imported_[index - blocks_.size()].handle();
+  }
+  /// What became of the wish to import, for people; "" where there was none.
+  const std::string &note() const { return note_; }
 
 private:
+  void import_mapped(const device &device);
+  bool import_group(const constant_group &group, uint64_t range, uint32_t *out_section) const;
   heddle_status_t place_groups(const device &device);
   heddle_status_t upload(const device &device, const artifact &loaded);
 
   constant_layout layout_;
   std::vector<buffer> blocks_;
-  std::vector<constant_place> groups_; ///< place of each group
+  std::vector<imported_weights> imported_;
+  std::vector<constant_place> groups_; ///< place of each group; of an imported one |block| is one of |imported_|
+  std::vector<bool> is_imported_;      ///< by group
+  const artifact *loaded_ = nullptr;
+  std::string note_;
 };
 
 } // namespace heddle::runtime::vulkan

@@ -63,7 +63,7 @@ bool is_same(const options &a, const options &b) {
          a.submit_microseconds == b.submit_microseconds && a.uses_staging == b.uses_staging &&
          a.disabled_features == b.disabled_features && a.is_serialized == b.is_serialized &&
          a.uses_cache == b.uses_cache && a.tests_shaders == b.tests_shaders && a.repeats_tests == b.repeats_tests &&
-         a.wrong_shaders == b.wrong_shaders;
+         a.wrong_shaders == b.wrong_shaders && a.imports_weights == b.imports_weights;
 }
 
 } // namespace
@@ -167,6 +167,7 @@ heddle_status_t device::take(const heddle_vulkan_device_t &theirs) {
   enabled |= enabled & feature_dot ? feature_dot_accelerated : 0u;
   gpu_.features &= enabled | ~asked_for;
   is_unified_ = gpu_.is_unified() && !settings_.uses_staging;
+  gpu_.import_alignment = 0; // nobody says whether the extension was enabled
   theirs_ = theirs;
   handle_ = static_cast<VkDevice>(theirs.device);
   queue_ = static_cast<VkQueue>(theirs.queue);
@@ -230,6 +231,8 @@ heddle_status_t device::create_handle() {
   // The 8-bit storage and float16 extensions stand on nothing else in Vulkan 1.1.
   if (gpu_.has_memory_budget)
     extensions.push_back(VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
+  if (imports_weights())
+    extensions.push_back(VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME);
   const float priority = 1;
   auto queue = tagged<VkDeviceQueueCreateInfo>(VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO);
   queue.queueFamilyIndex = gpu_.queue_family;

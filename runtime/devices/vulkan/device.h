@@ -61,6 +61,9 @@ public:
   /// Whether it is the caller's, who may then know its fences and semaphores.
   bool is_adopted() const { return theirs_.device != nullptr; }
 
+  /// Whether weights are bound where they are mapped, as far as the driver takes them.
+  bool imports_weights() const { return settings_.imports_weights && is_unified_ && gpu_.import_alignment != 0; }
+
   /// check_result, and a lost device is lost for everybody.
   heddle_status_t check(VkResult result, const char *what) const;
   heddle_status_t check_alive() const;

@@ -157,6 +157,13 @@ heddle_status_t describe_gpu(VkPhysicalDevice handle, const options &settings, g
   read_features(extensions, out);
   read_properties(extensions, out);
   out->has_memory_budget = has_extension(extensions, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
+  if (has_extension(extensions, VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME)) {
+    auto host = tagged<VkPhysicalDeviceExternalMemoryHostPropertiesEXT>(
+        VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_MEMORY_HOST_PROPERTIES_EXT);
+    VkPhysicalDeviceProperties2 all = {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, &host, {}};
+    vkGetPhysicalDeviceProperties2(handle, &all);
+    out->import_alignment = host.minImportedHostPointerAlignment;
+  }
   if (!find_queue(out))
     out->unfit = "it has no queue that computes";
   else if (out->properties.limits.maxPerStageDescriptorStorageBuffers < 4)

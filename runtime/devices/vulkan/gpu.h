@@ -36,7 +36,8 @@ struct gpu {
   uint32_t features = 0; ///< bits of features.h, without those disabled
   struct limits limits;
   bool has_memory_budget = false;
-  const char *unfit = ""; ///< why it can't be used; "" if it can
+  uint64_t import_alignment = 0; ///< of host memory that the device imports; 0: it imports none
+  const char *unfit = "";        ///< why it can't be used; "" if it can
 
   bool is_software() const { return properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU; }
   /// Whether the host and the device share one memory, so that copies between them are a waste.

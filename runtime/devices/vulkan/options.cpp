@@ -113,6 +113,10 @@ heddle_status_t read_options(options *out) {
           &bad))
     return fail(error::H0101, "HEDDLE_VULKAN_SELF_TEST has '" + bad + "'",
                 "it takes off, again and fail=KERNEL, joined by commas");
+  const std::string weights = environment("HEDDLE_VULKAN_WEIGHTS");
+  if (!weights.empty() && weights != "import" && weights != "upload")
+    return fail(error::H0101, "HEDDLE_VULKAN_WEIGHTS has '" + weights + "'", "it takes import or upload");
+  out->imports_weights = weights == "import";
   out->is_serialized = is_set("HEDDLE_VULKAN_SERIALIZE");
   out->is_validated = is_set("HEDDLE_VULKAN_VALIDATE");
   out->uses_cache = std::strcmp(environment("HEDDLE_VULKAN_CACHE"), "0") != 0;

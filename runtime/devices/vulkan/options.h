@@ -12,6 +12,8 @@
 //   HEDDLE_VULKAN_SELF_TEST=off,again,fail=KERNEL
 //     off: no shader is tested before it is used; again: nor is one for which the outcome is known spared; fail: each
 //     shader of a kernel whose name has KERNEL in it is taken for wrong, with fail=KERNEL/0 that variant alone
+//   HEDDLE_VULKAN_WEIGHTS=import                  where host and device share memory, weights stay in the mapped file;
+//                                                 upload, the default, copies them
 //   HEDDLE_VULKAN_VALIDATE=1                      Khronos' validation layer; what it reports fails the run
 
 #pragma once
@@ -37,6 +39,7 @@ struct options {
   bool uses_cache = true;
   bool tests_shaders = true;
   bool repeats_tests = false;
+  bool imports_weights = false;
   std::vector<std::string> wrong_shaders; ///< parts of kernels' names, some with "/" and a variant's number
 };
 

@@ -42,6 +42,13 @@ heddle_status_t vulkan_program::load(const load_request &request) {
   return device_->take_validation_error();
 }
 
+const char *vulkan_program::note(size_t index) const {
+  const std::string &weights = constants_.note();
+  if (weights.empty())
+    return pipelines_.note(index);
+  return index == 0 ? weights.c_str() : pipelines_.note(index - 1);
+}
+
 std::unique_ptr<device_session> vulkan_program::create_session() const {
   return std::make_unique<vulkan_session>(*this);
 }

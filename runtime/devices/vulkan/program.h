@@ -23,7 +23,7 @@ public:
   heddle_status_t load(const load_request &request);
 
   std::unique_ptr<device_session> create_session() const override;
-  const char *note(size_t index) const override { return pipelines_.note(index); }
+  const char *note(size_t index) const override;
 
   const program_tables &tables() const { return loaded_->tables; }
   size_t target() const { return target_; }
