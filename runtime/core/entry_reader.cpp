@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -72,7 +73,7 @@ heddle_status_t table_reader::read_dims(const flatbuffers::Vector<flatbuffers::O
     const fb::Dimension &dim = *dims->Get(i);
     if (dim.value() < -1)
       return damaged(format("dimension %zu of tensor '%s' is negative", i, tensor));
-    out->push_back({text(dim.symbol()), dim.value()});
+    HEDDLE_RETURN_IF_ERROR(read_name(dim.symbol(), &out->emplace_back(heddle_dimension_t{"", dim.value()}).symbol));
   }
   return nullptr;
 }
@@ -99,12 +100,16 @@ heddle_status_t table_reader::read_default(const fb::Input &input, input_table *
 }
 
 heddle_status_t table_reader::read_inputs(const fb::Entry &entry, entry_table *out) {
-  std::unordered_set<std::string> names;
+  if (count(entry.inputs()) > HEDDLE_MAX_TENSORS || count(entry.outputs()) > HEDDLE_MAX_TENSORS)
+    return damaged(
+        format("entry '%s' has %zu inputs and %zu outputs", out->name, count(entry.inputs()), count(entry.outputs())));
+  std::unordered_set<std::string_view> names;
   for (size_t i = 0; i < count(entry.inputs()); ++i) {
     const fb::Input &input = *entry.inputs()->Get(i);
     if (!is_element_type(input.type()))
       return damaged(format("input '%s' has an unknown element type", text(input.name())));
-    input_table table{text(input.name()), static_cast<heddle_element_type_t>(input.type()), {}, -1, {}};
+    input_table table{"", static_cast<heddle_element_type_t>(input.type()), {}, -1, {}};
+    HEDDLE_RETURN_IF_ERROR(read_name(input.name(), &table.name));
     HEDDLE_RETURN_IF_ERROR(read_dims(input.dims(), table.name, &table.dims));
     HEDDLE_RETURN_IF_ERROR(read_default(input, &table));
     if (!names.insert(table.name).second)
@@ -116,7 +121,7 @@ heddle_status_t table_reader::read_inputs(const fb::Entry &entry, entry_table *o
 }
 
 void table_reader::find_shared_dims(entry_table *entry) {
-  std::unordered_map<std::string, std::pair<uint32_t, uint32_t>> first_uses;
+  std::unordered_map<std::string_view, std::pair<uint32_t, uint32_t>> first_uses;
   for (uint32_t input = 0; input < entry->inputs.size(); ++input)
     for (uint32_t dim = 0; dim < entry->inputs[input].dims.size(); ++dim) {
       const heddle_dimension_t &dimension = entry->inputs[input].dims[dim];
@@ -285,14 +290,15 @@ heddle_status_t table_reader::read_dispatch_bindings(const fb::Dispatch &dispatc
   // A kernel's outputs stand behind its inputs, one for each result.
   HEDDLE_RETURN_IF_ERROR(charge(count(dispatch.bindings()), sizeof(binding_table)));
   const size_t first_result = count(dispatch.bindings()) - count(dispatch.results());
+  std::unordered_set<uint64_t> seen;
   for (size_t i = 0; i < count(dispatch.bindings()); ++i) {
     binding_table binding;
     HEDDLE_RETURN_IF_ERROR(read_binding(dispatch.bindings()->Get(i), i >= first_result, step, entry, &binding));
-    // A result in the memory of another operand would break what kernels assume of their pointers.
-    for (size_t j = 0; i >= first_result && j < i; ++j)
-      if (out->bindings[j].kind == binding.kind && out->bindings[j].index == binding.index)
-        return damaged(format("step %zu of entry '%s' writes one of its own operands", step, entry.name));
     out->bindings.push_back(binding);
+    // A result in the memory of another operand would break what kernels assume of their pointers.
+    const bool is_new = seen.insert(uint64_t(binding.kind) << 32 | binding.index).second;
+    if (!is_new && i >= first_result)
+      return damaged(format("step %zu of entry '%s' writes one of its own operands", step, entry.name));
   }
   return nullptr;
 }
@@ -411,7 +417,7 @@ heddle_status_t table_reader::read_steps(const fb::Entry &entry, entry_table *ou
 
 heddle_status_t table_reader::read_entry(const fb::Entry *entry) {
   entry_table out{};
-  out.name = text(entry->name());
+  HEDDLE_RETURN_IF_ERROR(read_name(entry->name(), &out.name));
   HEDDLE_RETURN_IF_ERROR(read_inputs(*entry, &out));
   HEDDLE_RETURN_IF_ERROR(read_shape_program(*entry, &out));
   HEDDLE_RETURN_IF_ERROR(read_outputs(*entry, &out));

@@ -78,6 +78,7 @@ struct self_test_table {
 struct shader_table {
   std::vector<shader_operand_table> operands; ///< as many as the kernel has bindings
   bool can_fail;
+  uint32_t word_count;                        ///< of push constants
   std::optional<uint32_t> table;              ///< the operand that may be bound by rows; it is among the constants
   uint32_t table_row_bytes;                   ///< of one such row on the device; not 0 where there is a table
   std::vector<shader_variant_table> variants; ///< best first; the last runs on any device

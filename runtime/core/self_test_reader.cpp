@@ -54,11 +54,15 @@ heddle_status_t table_reader::read_self_test_output(const fb::SelfTestOutput &ou
     return damaged(format("the self-test of kernel '%s' has no tolerance", kernel));
   HEDDLE_RETURN_IF_ERROR(charge(count(output.runs()), sizeof(uint32_t)));
   uint64_t compared = 0;
+  uint64_t end = 0; // in order and apart, so that nothing is compared twice
   for (size_t i = 0; i + 1 < count(output.runs()); i += 2) {
     const self_test_run run = {output.runs()->Get(i), output.runs()->Get(i + 1)};
     if (uint64_t(run.first) + run.count > out->bytes / element_bytes)
       return damaged(format("the self-test of kernel '%s' compares elements behind the end", kernel));
-    compared += run.count; // of less than 2^27 bytes each: no overflow
+    if (run.first < end || run.count == 0)
+      return damaged(format("the self-test of kernel '%s' compares elements in no order", kernel));
+    end = uint64_t(run.first) + run.count;
+    compared += run.count;
     out->runs.push_back(run);
   }
   if (count(output.runs()) % 2 != 0 || compared * element_bytes != count(output.values()))

@@ -62,6 +62,9 @@ heddle_status_t table_reader::read_modules(const fb::Target &target, target_tabl
         !range_fits(module.offset(), module.length(), section_bytes))
       return damaged(format("module %zu of target '%s' isn't aligned, is empty or lies outside section %u", i,
                             out->name, out->section));
+    if (module.length() > HEDDLE_MAX_MODULE_BYTES)
+      return damaged(format("module %zu of target '%s' has %llu bytes", i, out->name,
+                            static_cast<unsigned long long>(module.length())));
     out->modules.push_back({module.offset(), module.length()});
   }
   return nullptr;
@@ -100,6 +103,7 @@ heddle_status_t table_reader::read_shader(const fb::Shader &shader, const kernel
   if (words > HEDDLE_MAX_PUSH_CONSTANTS)
     return damaged(format("a shader of kernel '%s' has %llu words of push constants", kernel.name,
                           static_cast<unsigned long long>(words)));
+  table.word_count = static_cast<uint32_t>(words);
   HEDDLE_RETURN_IF_ERROR(charge(count(shader.operands()), sizeof(shader_operand_table)));
   for (size_t i = 0; i < count(shader.operands()); ++i) {
     const fb::ShaderOperand &operand = *shader.operands()->Get(i);
@@ -123,6 +127,8 @@ heddle_status_t table_reader::read_shader(const fb::Shader &shader, const kernel
     table.table = operand;
     table.table_row_bytes = shader.table_row_bytes();
   }
+  if (count(shader.variants()) > HEDDLE_MAX_VARIANTS)
+    return damaged(format("kernel '%s' has %zu shaders", kernel.name, count(shader.variants())));
   for (size_t i = 0; i < count(shader.variants()); ++i) {
     shader_variant_table &variant = table.variants.emplace_back();
     HEDDLE_RETURN_IF_ERROR(read_variant(*shader.variants()->Get(i), kernel.name, *out, &variant));

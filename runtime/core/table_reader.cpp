@@ -4,6 +4,8 @@
 
 #include "runtime/core/table_reader.h"
 
+#include <cstring>
+#include <string_view>
 #include <unordered_set>
 
 #include <heddle/artifact_format.h>
@@ -25,8 +27,13 @@ heddle_status_t table_reader::read_strings(const flatbuffers::Vector<flatbuffers
   HEDDLE_RETURN_IF_ERROR(charge(count(strings), sizeof(char *)));
   out->reserve(count(strings));
   for (size_t i = 0; i < count(strings); ++i)
-    out->push_back(text(strings->Get(i)));
+    HEDDLE_RETURN_IF_ERROR(read_name(strings->Get(i), &out->emplace_back()));
   return nullptr;
+}
+
+heddle_status_t table_reader::read_name(const flatbuffers::String *string, const char **out) {
+  *out = text(string);
+  return charge(1, std::strlen(*out));
 }
 
 heddle_status_t table_reader::read_sections(const fb::Program &program, uint64_t file_length) {
@@ -49,7 +56,8 @@ heddle_status_t table_reader::read_sections(const fb::Program &program, uint64_t
 }
 
 heddle_status_t table_reader::read_target(const fb::Target *target) {
-  target_table out{text(target->name()), {}, target->section(), {}, {}, {}};
+  target_table out{"", {}, target->section(), {}, {}, {}};
+  HEDDLE_RETURN_IF_ERROR(read_name(target->name(), &out.name));
   if (!*out.name)
     return damaged("a target has no name");
   if (out.section >= tables_->sections.size() || !tables_->sections[out.section].is_code)
@@ -111,7 +119,9 @@ heddle_status_t table_reader::read_program(const fb::Program &program, uint64_t 
     HEDDLE_RETURN_IF_ERROR(read_constant(program.constants()->Get(i)));
   for (size_t i = 0; i < count(program.kernels()); ++i)
     HEDDLE_RETURN_IF_ERROR(read_kernel(program.kernels()->Get(i)));
-  std::unordered_set<std::string> names;
+  if (count(program.targets()) > HEDDLE_MAX_TARGETS)
+    return damaged(format("it has %zu targets", count(program.targets())));
+  std::unordered_set<std::string_view> names;
   for (size_t i = 0; i < count(program.targets()); ++i) {
     HEDDLE_RETURN_IF_ERROR(read_target(program.targets()->Get(i)));
     if (!names.insert(out->targets.back().name).second)

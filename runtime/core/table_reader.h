@@ -86,6 +86,8 @@ private:
   heddle_status_t read_slots(const flatbuffers::Vector<uint32_t> *slots, const entry_table &entry,
                              std::vector<uint32_t> *out);
 
+  /// Gives |string|, whose length it accounts for: names are hashed and compared.
+  heddle_status_t read_name(const flatbuffers::String *string, const char **out);
   heddle_status_t check_slot(uint32_t slot, const entry_table &entry) const;
   heddle_status_t read_strings(const flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>> *strings,
                                std::vector<const char *> *out);

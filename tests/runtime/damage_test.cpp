@@ -205,6 +205,12 @@ const damage shader_damages[] = {
      "a shader of kernel 'test_add' can fail and has no result"},
     {"NoVariant", [](auto &p) { shader(p).variants.clear(); },
      "kernel 'test_add' has no shader that runs on any device"},
+    {"TooManyVariants",
+     [](auto &p) {
+       while (shader(p).variants.size() < 65)
+         shader(p).variants.push_back(std::make_unique<fb::ShaderVariantT>(variant(p)));
+     },
+     "kernel 'test_add' has 65 shaders"},
     {"LastVariantNeedsAFeature", [](auto &p) { variant(p).features = {"float16"}; },
      "kernel 'test_add' has no shader that runs on any device"},
     {"LastVariantHasALimit", [](auto &p) { variant(p).most[2] = 7; },

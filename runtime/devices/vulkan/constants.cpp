@@ -194,17 +194,12 @@ heddle_status_t constant_store::create(const device &device, const artifact &loa
 constant_place constant_store::place(size_t entry, size_t step, size_t operand) const {
   const constant_layout::use &use = layout_.uses[entry][step][operand];
   const constant_place &group = groups_[use.group];
-  uint64_t offset = group.offset;
   if (is_imported_[use.group]) {
+    uint64_t offset = group.offset;
     imported_[group.block].find(loaded_->tables.constants[layout_.items[use.item].constant], &offset);
     return {static_cast<uint32_t>(blocks_.size()) + group.block, offset, layout_.item_bytes[use.item]};
   }
-  for (uint32_t item : layout_.groups[use.group].items) {
-    if (item == use.item)
-      break;
-    offset += align_up(std::max<uint64_t>(layout_.item_bytes[item], 1), tensor_alignment);
-  }
-  return {group.block, offset, layout_.item_bytes[use.item]};
+  return {group.block, group.offset + use.offset, layout_.item_bytes[use.item]};
 }
 
 } // namespace heddle::runtime::vulkan

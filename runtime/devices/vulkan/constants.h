@@ -35,10 +35,11 @@ struct constant_layout {
   std::vector<constant_item> items;
   std::vector<uint64_t> item_bytes; ///< as on the device
   std::vector<constant_group> groups;
-  /// By entry, step and operand: group and index within the group's items; only those of constant operands are set.
+  /// By entry, step and operand: group, item and bytes from the group's begin; only those of constant operands are set.
   struct use {
     uint32_t group = 0;
     uint32_t item = 0;
+    uint64_t offset = 0;
   };
   std::vector<std::vector<std::vector<use>>> uses;
 };

@@ -73,7 +73,7 @@ private:
   std::vector<reference> references_of(const entry_table &entry, const dispatch_step &dispatch);
   std::vector<reference> references_of(const entry_table &entry, const copy_step &copy);
   std::vector<reference> references_of(const entry_table &, const store_slots_step &) { return {}; }
-  heddle_element_type_t type_of(const entry_table &entry, const binding_table &binding) const;
+  std::vector<heddle_element_type_t> types_of_buffers(const entry_table &entry) const;
   void collect();
   void form_groups();
   uint32_t add_group(std::vector<uint32_t> items);
@@ -84,6 +84,7 @@ private:
   uint64_t range_;
   constant_layout &out_;
   std::map<std::pair<uint32_t, bool>, uint32_t> items_;
+  std::vector<heddle_element_type_t> buffer_types_; ///< of the entry at hand
   std::map<std::vector<uint32_t>, uint32_t> set_numbers_;
   std::vector<constant_set> sets_;
   std::vector<uint32_t> parents_; ///< by item: union and find
@@ -112,30 +113,30 @@ std::vector<layout_builder::reference> layout_builder::references_of(const entry
   return references;
 }
 
-/// The type of a tensor that a constant is copied to.
-heddle_element_type_t layout_builder::type_of(const entry_table &entry, const binding_table &binding) const {
-  if (binding.kind == binding_kind::output)
-    return entry.outputs[binding.index].type;
-  const target_table &target = tables_.targets[target_];
+/// What dispatches take the buffers of |entry| for; bytes where nobody looks into one.
+std::vector<heddle_element_type_t> layout_builder::types_of_buffers(const entry_table &entry) const {
+  std::vector<heddle_element_type_t> types(entry.buffers.size(), HEDDLE_ELEMENT_U8);
   for (const step_table &step : entry.steps)
     if (const auto *dispatch = std::get_if<dispatch_step>(&step))
       for (size_t i = 0; i < dispatch->bindings.size(); ++i)
-        if (dispatch->bindings[i].kind == binding.kind && dispatch->bindings[i].index == binding.index)
-          return target.shaders[dispatch->kernel].operands[i].type;
-  // Bytes that nobody looks into.
-  return HEDDLE_ELEMENT_U8;
+        if (dispatch->bindings[i].kind == binding_kind::buffer)
+          types[dispatch->bindings[i].index] = tables_.targets[target_].shaders[dispatch->kernel].operands[i].type;
+  return types;
 }
 
 std::vector<layout_builder::reference> layout_builder::references_of(const entry_table &entry, const copy_step &copy) {
   if (copy.source.kind != binding_kind::constant)
     return {};
-  const uint32_t item = item_of(copy.source.index, type_of(entry, copy.target));
+  const bool is_output = copy.target.kind == binding_kind::output;
+  const uint32_t item =
+      item_of(copy.source.index, is_output ? entry.outputs[copy.target.index].type : buffer_types_[copy.target.index]);
   return {{set_of({item}), item}};
 }
 
 void layout_builder::collect() {
   for (const entry_table &entry : tables_.entries) {
     std::vector<std::vector<reference>> &steps = references_.emplace_back();
+    buffer_types_ = types_of_buffers(entry);
     for (const step_table &step : entry.steps)
       steps.push_back(std::visit([&](const auto &kind) { return references_of(entry, kind); }, step));
   }
@@ -192,6 +193,14 @@ void layout_builder::form_groups() {
 }
 
 void layout_builder::resolve() {
+  std::map<std::pair<uint32_t, uint32_t>, uint64_t> offsets; // by group and item
+  for (uint32_t group = 0; group < out_.groups.size(); ++group) {
+    uint64_t offset = 0;
+    for (uint32_t item : out_.groups[group].items) {
+      offsets[{group, item}] = offset;
+      offset += align_up(std::max<uint64_t>(out_.item_bytes[item], 1), tensor_alignment);
+    }
+  }
   for (const auto &steps : references_) {
     auto &entry_uses = out_.uses.emplace_back();
     for (const std::vector<reference> &operands : steps) {
@@ -199,7 +208,7 @@ void layout_builder::resolve() {
       for (const reference &operand : operands) {
         // Operands that are no constants refer to set 0, and nobody asks for them.
         const uint32_t group = sets_.empty() ? 0 : sets_[operand.set].group;
-        step_uses.push_back({group, operand.item});
+        step_uses.push_back({group, operand.item, offsets[{group, operand.item}]});
       }
     }
   }

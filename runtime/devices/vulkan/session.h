@@ -73,7 +73,8 @@ private:
   heddle_status_t end_run(const run_request &request, recording_cache::entry *entry, double longest);
   heddle_status_t upload(const run_request &request, const schedule &schedule);
   void download(const run_request &request, const schedule &schedule);
-  heddle_status_t find_failure(const run_request &request, const schedule &schedule, int64_t last_step);
+  heddle_status_t find_failure(const run_request &request, const schedule &schedule, int64_t first_step,
+                               int64_t last_step);
 
   submission submission_of(const recording_cache::entry &entry, size_t segment, VkFence fence) const;
   heddle_status_t run_all(const run_request &request, const recording_cache::entry &entry, double *out_longest);

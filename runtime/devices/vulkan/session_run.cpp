@@ -48,11 +48,15 @@ void vulkan_session::download(const run_request &request, const schedule &schedu
       from_device(request.entry->outputs[i].type, from + place.offset, place.bytes, request.outputs[i]);
 }
 
-/// The failure of the first dispatch, none behind step |last_step|, that left an error record.
-heddle_status_t vulkan_session::find_failure(const run_request &request, const schedule &schedule, int64_t last_step) {
-  for (const record_place &place : schedule.records) {
-    if (static_cast<int64_t>(place.step) > last_step)
-      break;
+/// The failure of the first dispatch from step |first_step| to step |last_step| that left an error record.
+heddle_status_t vulkan_session::find_failure(const run_request &request, const schedule &schedule, int64_t first_step,
+                                             int64_t last_step) {
+  const auto &records = schedule.records; // by step
+  auto next = std::lower_bound(records.begin(), records.end(), first_step, [](const record_place &place, int64_t step) {
+    return static_cast<int64_t>(place.step) < step;
+  });
+  for (; next != records.end() && static_cast<int64_t>(next->step) <= last_step; ++next) {
+    const record_place &place = *next;
     int32_t words[4]; // state, site, value, limit
     std::memcpy(words, download_.mapped() + place.offset, sizeof(words));
     if (words[0] == HEDDLE_KERNEL_OK)
@@ -200,7 +204,7 @@ heddle_status_t vulkan_session::run_observed(const run_request &request, const r
   for (size_t step = 0; step < request.entry->steps.size() && !is_cancelled(request); ++step) {
     seconds = 0;
     HEDDLE_RETURN_IF_ERROR(run_step(static_cast<int64_t>(step), &seconds));
-    HEDDLE_RETURN_IF_ERROR(find_failure(request, schedule, static_cast<int64_t>(step)));
+    HEDDLE_RETURN_IF_ERROR(find_failure(request, schedule, static_cast<int64_t>(step), static_cast<int64_t>(step)));
     if (const auto *dispatch = std::get_if<dispatch_step>(&request.entry->steps[step]))
       HEDDLE_RETURN_IF_ERROR(observe(request, entry.layout, *dispatch, seconds));
   }
@@ -225,7 +229,7 @@ heddle_status_t vulkan_session::begin_run(const run_request &request, recording_
 heddle_status_t vulkan_session::end_run(const run_request &request, recording_cache::entry *entry, double longest) {
   const device &device = program_.device();
   const schedule &schedule = entry->commands->scheduled();
-  HEDDLE_RETURN_IF_ERROR(find_failure(request, schedule, after_steps));
+  HEDDLE_RETURN_IF_ERROR(find_failure(request, schedule, before_steps, after_steps));
   download(request, schedule);
   // Cut for a faster device than this one is; by now its speed is known better. Where it isn't, another recording would
   // be cut as this one.

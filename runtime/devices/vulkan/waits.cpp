@@ -31,6 +31,9 @@ template <typename Use> void for_each_range(const command &command, Use use) {
   }
 }
 
+/// Looking through more ranges costs more than a barrier that wasn't needed.
+constexpr size_t most_ranges = 1024;
+
 bool overlaps(const std::vector<touched> &list, const buffer_range &range) {
   for (const touched &other : list)
     if (other.buffer == range.buffer && other.begin < range.offset + range.bytes && range.offset < other.end)
@@ -48,6 +51,7 @@ void mark_waits(schedule *schedule) {
     writes.clear();
     for (size_t i = segment.begin; i < segment.end; ++i) {
       command &command = schedule->commands[i];
+      command.waits = reads.size() + writes.size() > most_ranges;
       for_each_range(command, [&](const buffer_range &range, bool is_write) {
         command.waits = command.waits || overlaps(writes, range) || (is_write && overlaps(reads, range));
       });

@@ -20,8 +20,9 @@
 /// Alignment in bytes of the FlatBuffer within the file.
 #define HEDDLE_PROGRAM_ALIGNMENT 64
 
-/// What a reader takes at most in one entry point: buffers, whose lives planning compares pairwise, and steps; and in
-/// one dispatch operands and results, which are compared with each other.
+/// What a reader takes at most in one entry point: inputs, outputs and buffers, as many of each, whose lives planning
+/// compares pairwise, and steps; and in one dispatch operands and results.
+#define HEDDLE_MAX_TENSORS 16384
 #define HEDDLE_MAX_BUFFERS 16384
 #define HEDDLE_MAX_STEPS 1048576
 #define HEDDLE_MAX_BINDINGS 4096
@@ -30,7 +31,13 @@
 /// Bytes that the inputs of one case of candidates take at most.
 #define HEDDLE_MAX_CANDIDATE_BYTES (UINT64_C(1) << 30)
 
-/// What a shader may ask for: words of push constants, and invocations along one axis of a workgroup.
+/// Targets at most: each dispatch is compared with each.
+#define HEDDLE_MAX_TARGETS 256
+
+/// What a shader may ask for: variants, each of which may be compiled and tested before one is right, and bytes of a
+/// module, which is read for each; words of push constants, and invocations along one axis of a workgroup.
+#define HEDDLE_MAX_VARIANTS 64
+#define HEDDLE_MAX_MODULE_BYTES (16 << 20)
 #define HEDDLE_MAX_PUSH_CONSTANTS 32
 #define HEDDLE_MAX_WORKGROUP 65536
 
