@@ -103,14 +103,8 @@ heddle_status_t check_program_is_apart(const heddle_artifact_header_t &header, c
 }
 
 heddle_status_t check_section_checksums(const artifact &artifact) {
-  size_t index = 0;
-  for (const section_table &section : artifact.tables.sections) {
-    if (XXH64(artifact.source.data() + section.offset, section.length, 0) != section.checksum)
-      return fail(error::H0506,
-                  format("checksum of section %zu (%s) differs", index, section.is_code ? "code" : "weights"),
-                  "copy it again, or compile the model again");
-    ++index;
-  }
+  for (size_t i = 0; i < artifact.tables.sections.size(); ++i)
+    HEDDLE_RETURN_IF_ERROR(check_section_checksum(artifact, i));
   return nullptr;
 }
 
@@ -130,6 +124,15 @@ heddle_status_t read(artifact *artifact, bool verify_checksums) {
 }
 
 } // namespace
+
+heddle_status_t check_section_checksum(const artifact &artifact, size_t index) {
+  const section_table &section = artifact.tables.sections[index];
+  if (XXH64(artifact.source.data() + section.offset, section.length, 0) != section.checksum)
+    return fail(error::H0506,
+                format("checksum of section %zu (%s) differs", index, section.is_code ? "code" : "weights"),
+                "copy it again, or compile the model again");
+  return nullptr;
+}
 
 heddle_status_t read_artifact(artifact *artifact, bool verify_checksums) {
   return with_context(read(artifact, verify_checksums), artifact->source.context());

@@ -22,4 +22,7 @@ struct artifact {
 /// Reads |artifact|'s opened source. |verify_checksums| compares those of the sections too, which reads the whole file.
 heddle_status_t read_artifact(artifact *artifact, bool verify_checksums);
 
+/// Compares the checksum of section |index|, which reads all of it.
+heddle_status_t check_section_checksum(const artifact &artifact, size_t index);
+
 } // namespace heddle::runtime

@@ -5,6 +5,7 @@
 
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include <heddle/error_codes.h>
@@ -38,6 +39,12 @@ heddle_status_t damaged(const std::string &what) __attribute__((returns_nonnull)
 /// Puts |context| before |status|'s context line ("in model.heddle, op Gather") unless it begins so, and returns the
 /// status. Only for statuses that weren't handed out yet.
 heddle_status_t with_context(heddle_status_t status, const std::string &context);
+
+/// A status in hand where memory may give out before it is handed on.
+struct status_releaser {
+  void operator()(heddle_status_t status) const { heddle_status_release(status); }
+};
+using owned_status = std::unique_ptr<heddle_status_object_t, status_releaser>;
 
 /// Gives |status| a line of help unless it has one, and returns it. Only for statuses that weren't handed out yet.
 heddle_status_t with_help(heddle_status_t status, const std::string &help);

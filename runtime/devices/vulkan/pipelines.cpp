@@ -20,8 +20,8 @@ pipeline_set::~pipeline_set() {
   if (!device_)
     return;
   const VolkDeviceTable &api = device_->api();
-  for (std::vector<variant> &variants : variants_)
-    for (variant &variant : variants)
+  for (kernel_variants &kernel : kernels_)
+    for (variant &variant : kernel.variants)
       destroy(&variant);
   if (cache_)
     api.vkDestroyPipelineCache(device_->handle(), cache_, nullptr);
@@ -58,7 +58,10 @@ heddle_status_t pipeline_set::create(const device &device, const artifact &loade
   loaded_ = &loaded;
   target_ = &loaded.tables.targets[target];
   for (const shader_table &shader : target_->shaders)
-    variants_.emplace_back(shader.variants.size());
+    kernels_.emplace_back().variants.resize(shader.variants.size());
+  // Modules are a few hundred kilobytes, and drivers crash on changed ones.
+  HEDDLE_RETURN_IF_ERROR(loaded.source.check_length());
+  HEDDLE_RETURN_IF_ERROR(check_section_checksum(loaded, target_->section));
   HEDDLE_RETURN_IF_ERROR(create_layouts());
   auto info = tagged<VkPipelineCacheCreateInfo>(VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO);
   const size_t verdict_bytes = take_verdicts(cache_bytes);
@@ -92,19 +95,23 @@ const char *pipeline_set::obstacle(const shader_variant_table &table) const {
   return table.shared_bytes > limits.shared_bytes ? "more shared memory" : "";
 }
 
-heddle_status_t pipeline_set::make_module(const shader_variant_table &table, const char *kernel,
-                                          VkShaderModule *out) const {
+heddle_status_t pipeline_set::make_module(uint32_t kernel, const shader_variant_table &table,
+                                          const std::vector<uint32_t> &constants, VkShaderModule *out) const {
+  const char *name = loaded_->tables.kernels[kernel].name;
   const shader_module_table &module = target_->modules[table.module];
   const uint64_t offset = loaded_->tables.sections[target_->section].offset + module.offset;
   std::vector<uint32_t> words(module.length / sizeof(uint32_t));
   HEDDLE_RETURN_IF_ERROR(loaded_->source.read(offset, module.length, reinterpret_cast<std::byte *>(words.data())));
-  if (const char *fault = fault_of_module(words); *fault)
-    return damaged(format("shader of kernel '%s': %s", kernel, fault));
+  module_claims claims = {0, target_->shaders[kernel].word_count, table.workgroup, constants, table.shared_bytes};
+  for (const char *feature : table.features)
+    claims.features |= feature_bit(feature, std::strlen(feature));
+  if (const std::string fault = fault_of_module(words, claims); !fault.empty())
+    return damaged(format("shader of kernel '%s': %s", name, fault.c_str()));
   auto info = tagged<VkShaderModuleCreateInfo>(VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO);
   info.codeSize = module.length;
   info.pCode = words.data();
   return device_->check(device_->api().vkCreateShaderModule(device_->handle(), &info, nullptr, out),
-                        format("take the shader of kernel '%s'", kernel).c_str());
+                        format("take the shader of kernel '%s'", name).c_str());
 }
 
 namespace {
@@ -128,10 +135,10 @@ struct module_holder {
 /// Makes the pipeline of a variant. |out_result| is what the driver says of it; an error is of anything else.
 heddle_status_t pipeline_set::make(uint32_t kernel, size_t index, VkResult *out_result) const {
   const shader_variant_table &table = target_->shaders[kernel].variants[index];
-  module_holder module(*device_);
-  HEDDLE_RETURN_IF_ERROR(make_module(table, loaded_->tables.kernels[kernel].name, &module.handle));
   std::vector<uint32_t> values(table.workgroup.begin(), table.workgroup.end());
   values.insert(values.end(), table.constants.begin(), table.constants.end());
+  module_holder module(*device_);
+  HEDDLE_RETURN_IF_ERROR(make_module(kernel, table, values, &module.handle));
   std::vector<VkSpecializationMapEntry> entries;
   for (uint32_t i = 0; i < values.size(); ++i)
     entries.push_back({i, i * 4, 4});
@@ -144,7 +151,7 @@ heddle_status_t pipeline_set::make(uint32_t kernel, size_t index, VkResult *out_
   info.stage.module = module.handle;
   info.stage.pName = "main";
   info.stage.pSpecializationInfo = &constants;
-  pipeline &made = variants_[kernel][index].made;
+  pipeline &made = kernels_[kernel].variants[index].made;
   made.tile = table.tile;
   *out_result = device_->api().vkCreateComputePipelines(device_->handle(), cache_, 1, &info, nullptr, &made.handle);
   return nullptr;
@@ -158,9 +165,9 @@ void pipeline_set::destroy(variant *variant) const {
 
 /// Notes that a variant isn't used, and returns what to fail with if there is no other.
 heddle_status_t pipeline_set::reject(uint32_t kernel, size_t index, const std::string &reason) const {
-  variants_[kernel][index].fault = reason;
-  notes_.push_back(format("variant %zu of kernel '%s' isn't used on '%s', which fails its self-test: %s", index,
-                          loaded_->tables.kernels[kernel].name, device_->gpu().properties.deviceName, reason.c_str()));
+  kernels_[kernel].variants[index].fault = reason;
+  add_note(format("variant %zu of kernel '%s' isn't used on '%s', which fails its self-test: %s", index,
+                  loaded_->tables.kernels[kernel].name, device_->gpu().properties.deviceName, reason.c_str()));
   return all_wrong(kernel, reason);
 }
 
@@ -202,11 +209,11 @@ heddle_status_t pipeline_set::test(uint32_t kernel, size_t index, variant *teste
 
 /// Notes what the driver said of a variant that it doesn't take, and returns what to fail with if there is no other.
 heddle_status_t pipeline_set::refuse(uint32_t kernel, size_t index, VkResult result) const {
-  variant &variant = variants_[kernel][index];
+  variant &variant = kernels_[kernel].variants[index];
   const char *name = loaded_->tables.kernels[kernel].name;
   if (result != VK_ERROR_DEVICE_LOST && !variant.is_refused) {
-    notes_.push_back(format("variant %zu of kernel '%s' isn't used on '%s', whose driver doesn't take it: %s", index,
-                            name, device_->gpu().properties.deviceName, result_name(result).c_str()));
+    add_note(format("variant %zu of kernel '%s' isn't used on '%s', whose driver doesn't take it: %s", index, name,
+                    device_->gpu().properties.deviceName, result_name(result).c_str()));
     variant.is_refused = true;
   }
   return device_->check(result, format("make a pipeline of kernel '%s'", name).c_str());
@@ -214,7 +221,7 @@ heddle_status_t pipeline_set::refuse(uint32_t kernel, size_t index, VkResult res
 
 /// Makes a variant ready that the device can run by all that it says.
 heddle_status_t pipeline_set::prepare(uint32_t kernel, size_t index) const {
-  variant &variant = variants_[kernel][index];
+  variant &variant = kernels_[kernel].variants[index];
   destroy(&variant); // what memory didn't suffice to test
   heddle_status_t status = nullptr;
   // What is known to be wrong may crash the driver when it is compiled.
@@ -234,19 +241,19 @@ heddle_status_t pipeline_set::prepare(uint32_t kernel, size_t index) const {
 
 /// Makes a variant ready unless it is, or says why it can't be used: each time the same.
 heddle_status_t pipeline_set::take(uint32_t kernel, size_t index) const {
-  variant &variant = variants_[kernel][index];
+  variant &variant = kernels_[kernel].variants[index];
   const char *name = loaded_->tables.kernels[kernel].name;
   if (variant.state == variant_state::untried) {
     variant.missing = obstacle(target_->shaders[kernel].variants[index]);
-    heddle_status_t status = *variant.missing ? nullptr : prepare(kernel, index);
+    owned_status status(*variant.missing ? nullptr : prepare(kernel, index));
     // What memory or a damaged file stood in the way of may be there next time.
-    if (status && heddle_status_code(status) != HEDDLE_STATUS_DEVICE_UNAVAILABLE)
-      return status;
+    if (status && heddle_status_code(status.get()) != HEDDLE_STATUS_DEVICE_UNAVAILABLE)
+      return status.release();
     if (status)
-      variant.message = heddle_status_message(status);
+      variant.message = heddle_status_message(status.get());
     variant.state = status || *variant.missing ? variant_state::unavailable : variant_state::ready;
     if (status)
-      return status;
+      return status.release();
   }
   if (variant.state == variant_state::ready)
     return nullptr;
@@ -260,8 +267,8 @@ heddle_status_t pipeline_set::take(uint32_t kernel, size_t index) const {
 
 heddle_status_t pipeline_set::choose(uint32_t kernel, const uint32_t *extents, const pipeline **out) const {
   const shader_table &shader = target_->shaders[kernel];
-  heddle_status_t last = nullptr;
-  const std::lock_guard<std::mutex> lock(mutex_);
+  owned_status last;
+  const std::lock_guard<std::mutex> lock(kernels_[kernel].mutex);
   for (size_t i = 0; i < shader.variants.size(); ++i) {
     const shader_variant_table &table = shader.variants[i];
     bool allows = true;
@@ -269,39 +276,34 @@ heddle_status_t pipeline_set::choose(uint32_t kernel, const uint32_t *extents, c
       allows = allows && (table.most[axis] == 0 || extents[axis] <= table.most[axis]);
     if (!allows)
       continue;
-    heddle_status_t status = take(kernel, i);
-    const variant &variant = variants_[kernel][i];
+    owned_status status(take(kernel, i));
+    const variant &variant = kernels_[kernel].variants[i];
     if (!status) {
-      heddle_status_release(last);
       *out = &variant.made;
       return nullptr;
     }
     // A driver that refuses one variant gets the next, whatever it calls the reason: some name memory for all that they
     // can't compile. A lost device or no memory for anything else gets nothing.
-    const bool may_go_on = heddle_status_code(status) == HEDDLE_STATUS_DEVICE_UNAVAILABLE || variant.is_refused;
+    const bool may_go_on = heddle_status_code(status.get()) == HEDDLE_STATUS_DEVICE_UNAVAILABLE || variant.is_refused;
     // What failed says more than what the device was known to lack.
-    if (last && *variant.missing) {
-      heddle_status_release(status);
-    } else {
-      heddle_status_release(last);
-      last = status;
-    }
+    if (!last || !*variant.missing)
+      last = std::move(status);
     if (!may_go_on || device_->is_lost())
-      return last;
+      return last.release();
   }
-  return last ? last
+  return last ? last.release()
               : fail(error::H0406, format("kernel '%s' has no shader for such extents on '%s'",
                                           loaded_->tables.kernels[kernel].name, device_->gpu().properties.deviceName));
 }
 
-const char *pipeline_set::note(size_t index) const {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  return index < notes_.size() ? notes_[index].c_str() : nullptr;
+void pipeline_set::add_note(std::string text) const {
+  const std::lock_guard<std::mutex> lock(notes_mutex_);
+  notes_.push_back(std::move(text));
 }
 
-bool pipeline_set::has_pipelines() const {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  return has_pipelines_;
+const char *pipeline_set::note(size_t index) const {
+  const std::lock_guard<std::mutex> lock(notes_mutex_);
+  return index < notes_.size() ? notes_[index].c_str() : nullptr;
 }
 
 /// The cache begins with a byte for each variant and one that says that they are there.
@@ -310,13 +312,13 @@ constexpr auto has_verdicts = std::byte(0x5a);
 /// Takes what |cache_bytes| says of earlier tests, and returns how many of them that is.
 size_t pipeline_set::take_verdicts(const std::vector<std::byte> &cache_bytes) {
   size_t count = 1;
-  for (const std::vector<variant> &variants : variants_)
-    count += variants.size();
+  for (const kernel_variants &kernel : kernels_)
+    count += kernel.variants.size();
   if (cache_bytes.size() < count || cache_bytes[0] != has_verdicts)
     return cache_bytes.size();
   size_t next = 1;
-  for (std::vector<variant> &variants : variants_)
-    for (variant &variant : variants) {
+  for (kernel_variants &kernel : kernels_)
+    for (variant &variant : kernel.variants) {
       const auto result = static_cast<verdict>(cache_bytes[next++]);
       if (!device_->settings().repeats_tests && (result == verdict::right || result == verdict::wrong))
         variant.result = result;
@@ -326,11 +328,10 @@ size_t pipeline_set::take_verdicts(const std::vector<std::byte> &cache_bytes) {
 
 heddle_status_t pipeline_set::read_cache(std::vector<std::byte> *out) const {
   out->assign(1, has_verdicts);
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    for (const std::vector<variant> &variants : variants_)
-      for (const variant &variant : variants)
-        out->push_back(static_cast<std::byte>(variant.result));
+  for (kernel_variants &kernel : kernels_) {
+    const std::lock_guard<std::mutex> lock(kernel.mutex);
+    for (const variant &variant : kernel.variants)
+      out->push_back(static_cast<std::byte>(variant.result));
   }
   const VolkDeviceTable &api = device_->api();
   const size_t verdict_bytes = out->size();

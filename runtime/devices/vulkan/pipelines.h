@@ -5,6 +5,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <deque>
 #include <mutex>
 
@@ -43,7 +44,7 @@ public:
   VkPipelineLayout layout() const { return layout_; }
 
   /// Whether any pipeline was made, from the driver's cache or afresh.
-  bool has_pipelines() const;
+  bool has_pipelines() const { return has_pipelines_.load(); }
   /// What self-tests have shown, and what the driver wants to find next time.
   heddle_status_t read_cache(std::vector<std::byte> *out) const;
 
@@ -62,10 +63,16 @@ private:
     const char *missing = "";          ///< what of the device it lacks
     pipeline made;
   };
+  struct kernel_variants {
+    std::mutex
+        mutex; ///< guards the others: who wants another kernel doesn't wait until this one is compiled and tested
+    std::vector<variant> variants;
+  };
 
   heddle_status_t create_layouts();
   heddle_status_t make(uint32_t kernel, size_t index, VkResult *out_result) const;
-  heddle_status_t make_module(const shader_variant_table &table, const char *kernel, VkShaderModule *out) const;
+  heddle_status_t make_module(uint32_t kernel, const shader_variant_table &table,
+                              const std::vector<uint32_t> &constants, VkShaderModule *out) const;
   const char *obstacle(const shader_variant_table &table) const;
   heddle_status_t prepare(uint32_t kernel, size_t index) const;
   heddle_status_t take(uint32_t kernel, size_t index) const;
@@ -74,6 +81,7 @@ private:
   heddle_status_t reject(uint32_t kernel, size_t index, const std::string &reason) const;
   heddle_status_t all_wrong(uint32_t kernel, const std::string &reason) const;
   void destroy(variant *variant) const;
+  void add_note(std::string text) const;
   size_t take_verdicts(const std::vector<std::byte> &cache_bytes);
 
   const device *device_ = nullptr;
@@ -82,9 +90,9 @@ private:
   VkDescriptorSetLayout set_layout_ = VK_NULL_HANDLE;
   VkPipelineLayout layout_ = VK_NULL_HANDLE;
   VkPipelineCache cache_ = VK_NULL_HANDLE;
-  mutable std::mutex mutex_; ///< guards what follows
-  mutable std::vector<std::vector<variant>> variants_;
-  mutable bool has_pipelines_ = false;
+  mutable std::deque<kernel_variants> kernels_; ///< by number; as many as there are from the start
+  mutable std::atomic<bool> has_pipelines_{false};
+  mutable std::mutex notes_mutex_;
   mutable std::deque<std::string> notes_; ///< a deque, whose strings stay where they are
 };
 

@@ -22,6 +22,9 @@ constexpr double operations_per_second = 20e9;
 constexpr double bytes_per_second = 5e9;
 constexpr double dispatch_seconds = 5e-6;
 
+/// Shaders number the elements of an operand in 32 bits, some with a sign.
+constexpr uint64_t most_elements = INT32_MAX;
+
 /// vkCmdUpdateBuffer takes no more.
 constexpr size_t store_words = 16384;
 
@@ -42,6 +45,7 @@ private:
   heddle_status_t add(size_t index, const store_slots_step &store);
   heddle_status_t add(size_t index, const copy_step &copy);
   slice_operand operand_of(size_t step, const dispatch_step &dispatch, size_t operand) const;
+  heddle_status_t check_elements(const dispatch_step &dispatch, const std::vector<slice_operand> &operands) const;
   heddle_status_t sizes_of(const dispatch_step &dispatch, std::vector<uint32_t> *out) const;
   void cut_segments();
 
@@ -105,6 +109,24 @@ slice_operand scheduler::operand_of(size_t step, const dispatch_step &dispatch, 
   return out;
 }
 
+/// |operands| are those of |dispatch|, behind its error record if it has one.
+heddle_status_t scheduler::check_elements(const dispatch_step &dispatch,
+                                          const std::vector<slice_operand> &operands) const {
+  const shader_table &shader = scheduled_.tables->targets[scheduled_.target].shaders[dispatch.kernel];
+  for (size_t i = 0; i < shader.operands.size(); ++i) {
+    const heddle_element_type_t type = shader.operands[i].type;
+    const uint64_t bytes = operands[operands.size() - shader.operands.size() + i].bytes;
+    const uint64_t elements = bytes / device_bytes(type, heddle_element_type_size(type));
+    if (elements > most_elements)
+      return fail(error::H0406,
+                  format("operand %zu of kernel '%s' has %llu elements, and shaders count up to %llu", i,
+                         scheduled_.tables->kernels[dispatch.kernel].name, static_cast<unsigned long long>(elements),
+                         static_cast<unsigned long long>(most_elements)),
+                  "shorter sequences or smaller batches need less, or run with --device cpu");
+  }
+  return nullptr;
+}
+
 heddle_status_t scheduler::sizes_of(const dispatch_step &dispatch, std::vector<uint32_t> *out) const {
   const int64_t *sizes = plan_.sizes.data() + plan_.dispatches[dispatch.index].sizes;
   for (size_t i = 0; i < dispatch.sizes.size(); ++i) {
@@ -142,6 +164,7 @@ heddle_status_t scheduler::add(size_t index, const dispatch_step &dispatch) {
   }
   for (size_t i = 0; i < dispatch.bindings.size(); ++i)
     work.operands.push_back(operand_of(index, dispatch, i));
+  HEDDLE_RETURN_IF_ERROR(check_elements(dispatch, work.operands));
   HEDDLE_RETURN_IF_ERROR(slicer_.cut(work));
   if (shader.can_fail) {
     out_.records.push_back({index, out_.download_bytes});

@@ -2,8 +2,10 @@
 //
 // Sessions of one program, and programs of one device, in several threads at once.
 
+#include <atomic>
 #include <thread>
 
+#include "runtime/devices/vulkan/device.h"
 #include "tests/runtime/vulkan/shader_builder.h"
 
 namespace heddle::test {
@@ -33,6 +35,73 @@ TEST_F(VulkanConcurrency, SessionsShareAProgram) {
     thread.join();
   for (bool one : fine)
     EXPECT_TRUE(one);
+}
+
+namespace vk = heddle::runtime::vulkan;
+
+/// The driver's own functions.
+VolkDeviceTable real;
+/// Kernels that a driver has begun to compile.
+std::atomic<int> begun{0};
+/// How many must have begun before one is done.
+int awaited = 0;
+
+/// Has each compilation wait for the others, half a minute at most.
+void compile_together(VolkDeviceTable *api) {
+  real = *api;
+  api->vkCreateComputePipelines = [](VkDevice device, VkPipelineCache cache, uint32_t count,
+                                     const VkComputePipelineCreateInfo *infos, const VkAllocationCallbacks *callbacks,
+                                     VkPipeline *out) {
+    ++begun;
+    for (int i = 0; begun < awaited && i < 3000; ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    EXPECT_GE(begun, awaited) << "another kernel waits for this one";
+    return real.vkCreateComputePipelines(device, cache, count, infos, callbacks, out);
+  };
+}
+
+TEST_F(VulkanConcurrency, KernelsBecomeReadySideBySideAndEachOnce) {
+  // An entry point for each of two kernels, y = x + x and y = x * c.
+  shader_builder shaders;
+  constexpr fb::ElementType f32 = fb::ElementType::f32;
+  const uint32_t kernels[] = {shaders.kernel("add", {{f32, 1}, {f32, 2}, {f32, 3}}, 1),
+                              shaders.kernel("scale", {{f32, 1}, {f32, 0}, {f32, 3}}, 1)};
+  const fb::Binding factor = shaders.constant({2});
+  for (size_t i = 0; i < 2; ++i) {
+    entry_builder entry = shaders.add_entry(i == 0 ? "add" : "scale");
+    const fb::Binding x = entry.input("x", f32, {"n"});
+    const uint32_t n = entry.dim(x, 0);
+    const uint32_t none = entry.constant(0);
+    const uint32_t one = entry.constant(1);
+    const std::array<uint32_t, 3> elements = {entry.constant(4), none, none};
+    shaders.dispatch(entry, kernels[i],
+                     {{x, i == 0 ? x : factor, entry.output("y", f32, {"n"}, {n})},
+                      {n},
+                      {n, one, one},
+                      {elements, i == 0 ? elements : std::array<uint32_t, 3>{none, none, none}, elements},
+                      {{n}}});
+  }
+  const artifact_bytes artifact = shaders.build();
+  vk::on_device_created = compile_together;
+  begun = 0;
+  awaited = 2;
+  {
+    const program program = load(artifact);
+    const tensor x = counting_tensor({3});
+    std::vector<std::vector<float>> results(4);
+    std::vector<std::thread> threads;
+    for (size_t i = 0; i < results.size(); ++i)
+      threads.emplace_back([&, i] {
+        auto outputs = make_session(program).run(i % 2 == 0 ? "add" : "scale", {&x}, 1);
+        results[i] = outputs ? values<float>((*outputs)[0]) : std::vector<float>();
+      });
+    for (std::thread &thread : threads)
+      thread.join();
+    for (const std::vector<float> &result : results)
+      EXPECT_EQ(result, (std::vector<float>{0, 2, 4}));
+  }
+  vk::on_device_created = nullptr;
+  EXPECT_EQ(begun, 2) << "one for each kernel";
 }
 
 TEST_F(VulkanConcurrency, ProgramsComeAndGo) {

@@ -103,6 +103,32 @@ TEST_F(VulkanLimits, WhatIsNeededWholeIsRefusedByName) {
   EXPECT_EQ(refused.error().code(), HEDDLE_STATUS_DEVICE_UNAVAILABLE);
 }
 
+TEST_F(VulkanLimits, MoreElementsThanShadersCountAreRefusedByName) {
+  shader_builder shaders;
+  const uint32_t add = shaders.kernel("add", {{f32, 1}, {f32, 2}, {f32, 3}}, 1);
+  entry_builder entry = shaders.add_entry();
+  const fb::Binding x = entry.input("x", f32, {"n"});
+  const uint32_t n = entry.dim(x, 0);
+  const uint32_t none = entry.constant(0);
+  const uint32_t one = entry.constant(1);
+  const std::array<uint32_t, 3> elements = {entry.constant(4), none, none};
+  // Memory of 8 GiB, which nobody gets to allocate.
+  const fb::Binding huge = entry.buffer(entry.constant(int64_t(1) << 33), 0, 1);
+  const fb::Binding y = entry.output("y", f32, {"n"}, {n});
+  shaders.dispatch(entry, add, {{x, x, huge}, {n}, {n, one, one}, {elements, elements, elements}, {{n}}});
+  shaders.dispatch(entry, add, {{huge, x, y}, {n}, {n, one, one}, {elements, elements, elements}, {{n}}});
+  const artifact_bytes artifact = shaders.build();
+  const program program = load(artifact);
+  const session session = make_session(program);
+  const tensor input = counting_tensor({3});
+  auto refused = session.run(nullptr, {&input}, 1);
+  ASSERT_FALSE(bool(refused));
+  EXPECT_EQ(refused.error().error_code(), "H0406");
+  EXPECT_EQ(refused.error().code(), HEDDLE_STATUS_DEVICE_UNAVAILABLE);
+  EXPECT_EQ(refused.error().message(),
+            "operand 2 of kernel 'add' has 2147483648 elements, and shaders count up to 2147483647");
+}
+
 TEST_F(VulkanLimits, TheFirstVariantThatFitsIsTaken) {
   shader_builder shaders = product_shaders(40, 8);
   fb::ShaderVariantT &wide = shaders.add_variant(0, {32, 16, 1});

@@ -171,6 +171,41 @@ TEST_F(VulkanRun, AConstantOutside32BitsIsRefusedAtLoad) {
             "H0314: a constant of the model holds 9223372036854775807, and Vulkan devices compute in 32 bits");
 }
 
+TEST_F(VulkanRun, AModuleThatWasChangedIsRefusedAtLoad) {
+  const artifact_bytes artifact = scale_shaders().build();
+  heddle_program_options_t options = {};
+  options.inspect_only = 1;
+  const size_t code = load(artifact, options).info().sections[1].offset;
+  artifact.data()[code + 100] ^= std::byte(1);
+  EXPECT_EQ(load_error(artifact), "H0506: checksum of section 1 (code) differs");
+}
+
+TEST_F(VulkanRun, AModuleThatIsntWhatItsTableSaysIsRefused) {
+  // Two of three words of its own.
+  shader_builder shaders;
+  const uint32_t add = shaders.kernel("add", {{f32, 1}, {f32, 2}, {f32, 3}}, 0);
+  entry_builder entry = shaders.add_entry();
+  const fb::Binding x = entry.input("x", f32, {"n"});
+  const uint32_t n = entry.dim(x, 0);
+  const uint32_t none = entry.constant(0);
+  const uint32_t one = entry.constant(1);
+  const std::array<uint32_t, 3> elements = {entry.constant(4), none, none};
+  shaders.dispatch(
+      entry, add,
+      {{x, x, entry.output("y", f32, {"n"}, {n})}, {}, {n, one, one}, {elements, elements, elements}, {{n}}});
+  const artifact_bytes artifact = shaders.build();
+  const program program = load(artifact);
+  const session session = make_session(program);
+  const tensor input = counting_tensor({3});
+  for (int i = 0; i < 2; ++i) {
+    auto refused = session.run(nullptr, {&input}, 1);
+    ASSERT_FALSE(bool(refused));
+    EXPECT_EQ(refused.error().code(), HEDDLE_STATUS_BAD_FILE);
+    EXPECT_EQ(refused.error().message(), "the artifact is damaged: shader of kernel 'add': it reads more push "
+                                         "constants than the 6 words that it gets");
+  }
+}
+
 TEST_F(VulkanRun, TheObserverSeesEachDispatchWithItsResults) {
   const artifact_bytes artifact = scale_shaders().build();
   struct observation {

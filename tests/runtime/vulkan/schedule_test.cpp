@@ -357,24 +357,105 @@ TEST(Elements, NarrowAndWiden) {
   EXPECT_FALSE(to_device(HEDDLE_ELEMENT_U64, large, 16, narrow, &value));
 }
 
-TEST(Spirv, NoModuleReachesADriverThatIsNone) {
-  std::vector<uint32_t> module = {0x07230203, 0x00010300, 0, 10, 0, (5u << 16) | 15, 5, 1, 0, 0};
-  std::memcpy(&module[8], "main", 4);
-  EXPECT_STREQ(fault_of_module(module), "");
-  EXPECT_STREQ(fault_of_module({}), "it isn't SPIR-V");
+/// A module by its instructions: opcode, then operands.
+using instructions = std::vector<std::vector<uint32_t>>;
+
+std::vector<uint32_t> module_of(const instructions &list) {
+  std::vector<uint32_t> words = {0x07230203, 0x00010300, 0, 100, 0};
+  for (const std::vector<uint32_t> &one : list) {
+    words.push_back(static_cast<uint32_t>(one.size()) << 16 | one[0]);
+    words.insert(words.end(), one.begin() + 1, one.end());
+  }
+  return words;
+}
+
+constexpr uint32_t main_word = 0x6e69616d; // "main"
+
+/// A workgroup of (constant 0, 2, 1), 4 bytes times constant 1 of shared memory, 2 words of push constants, a storage
+/// buffer: numbers of instructions are places in this list.
+instructions whole_module() {
+  return {{17, 1},                  // 0: capability Shader
+          {15, 5, 1, main_word, 0}, // 1: entry point
+          {16, 1, 17, 1, 1, 1},     // 2: local size, which the composite replaces
+          {71, 3, 1, 0},            // 3: specialisation constant 0
+          {71, 4, 1, 1},            // 4: specialisation constant 1
+          {71, 5, 11, 25},          // 5: the workgroup's size
+          {72, 10, 0, 35, 4},       // 6: offset of the second word
+          {71, 20, 34, 0},          // 7: descriptor set
+          {71, 20, 33, 3},          // 8: binding
+          {21, 2, 32, 0},           // 9: unsigned integers of 32 bits
+          {50, 2, 3, 8},            // 10
+          {50, 2, 4, 1},            // 11
+          {43, 2, 6, 2},            // 12: 2
+          {43, 2, 7, 1},            // 13: 1
+          {51, 8, 5, 3, 6, 7},      // 14
+          {28, 9, 2, 4},            // 15: words, constant 1 of them
+          {30, 10, 2},              // 16: the block of push constants
+          {32, 11, 4, 9},           // 17: pointers to shared memory
+          {32, 12, 9, 10},          // 18: to push constants
+          {29, 13, 2},              // 19: any number of words
+          {30, 14, 13},             // 20: in a block
+          {32, 15, 12, 14},         // 21: pointer to it
+          {59, 11, 21, 4},          // 22: shared memory
+          {59, 12, 22, 9},          // 23: push constants
+          {59, 15, 20, 12}};        // 24: the storage buffer
+}
+
+const module_claims true_claims = {0, 2, {16, 2, 1}, {16, 50}, 200};
+
+TEST(Spirv, WhatIsNoModuleReachesNoDriver) {
+  std::vector<uint32_t> module = module_of(whole_module());
+  EXPECT_EQ(fault_of_module(module, true_claims), "");
+  EXPECT_EQ(fault_of_module({}, true_claims), "it isn't SPIR-V");
   auto with = [&](size_t at, uint32_t word) {
     std::vector<uint32_t> changed = module;
     changed[at] = word;
-    return fault_of_module(changed);
+    return fault_of_module(changed, true_claims);
   };
-  EXPECT_STREQ(with(0, 0x03022307), "it isn't SPIR-V");
-  EXPECT_STREQ(with(1, 0x00010600), "its version is newer than SPIR-V 1.3");
-  EXPECT_STREQ(with(5, (6u << 16) | 15), "an instruction reaches past its end");
-  EXPECT_STREQ(with(5, 15), "an instruction reaches past its end");
-  EXPECT_STREQ(with(6, 0), "it has no compute entry point 'main'");
-  std::vector<uint32_t> fifth = module;
-  fifth.insert(fifth.end(), {(4u << 16) | 71, 1, 33, 4});
-  EXPECT_STREQ(fault_of_module(fifth), "it has more than four bindings");
+  EXPECT_EQ(with(0, 0x03022307), "it isn't SPIR-V");
+  EXPECT_EQ(with(1, 0x00010600), "its version is newer than SPIR-V 1.3");
+  EXPECT_EQ(with(7, 1000u << 16 | 15), "an instruction reaches past its end");
+  EXPECT_EQ(with(7, 15), "an instruction reaches past its end");
+  EXPECT_EQ(with(5, 1u << 16 | 17), "an instruction lacks operands");
+  // Whatever is changed or cut off, it is looked at within its words.
+  for (size_t at = 0; at < module.size(); ++at) {
+    fault_of_module({module.begin(), module.begin() + static_cast<std::ptrdiff_t>(at)}, true_claims);
+    for (uint32_t word : {0u, 1u, 21u, UINT32_MAX, 3u << 16 | 28, 1u << 31})
+      with(at, word);
+  }
+}
+
+TEST(Spirv, AModuleIsWhatItsTableSays) {
+  auto fault = [](size_t at, std::vector<uint32_t> instruction) {
+    instructions changed = whole_module();
+    changed[at] = std::move(instruction);
+    return fault_of_module(module_of(changed), true_claims);
+  };
+  EXPECT_EQ(fault(1, {17, 1}), "it has no compute entry point 'main'");
+  EXPECT_EQ(fault(1, {15, 4, 1, main_word, 0}), "it has another entry point than a compute shader 'main'");
+  EXPECT_EQ(fault(8, {71, 20, 33, 4}), "it has more than four bindings");
+  EXPECT_EQ(fault(8, {17, 1}), "it has more than four bindings") << "none is stated";
+  EXPECT_EQ(fault(7, {71, 20, 34, 1}), "it has more than one descriptor set");
+  EXPECT_EQ(fault(21, {32, 15, 12, 9}), "it has an array of bindings");
+  EXPECT_EQ(fault(24, {59, 15, 20, 0}), "it has other data than storage buffers and push constants") << "an image, say";
+  EXPECT_EQ(fault(24, {71, 20, 33, 3}), "its decorations come too late");
+  EXPECT_EQ(fault(8, {73, 20}), "its decorations are in groups");
+  EXPECT_EQ(fault(0, {17, 9}), "it needs capability 9 of SPIR-V, which isn't among its features");
+  EXPECT_EQ(fault(0, {17, 4442}), "it needs capability 4442 of SPIR-V, which isn't among its features");
+  EXPECT_EQ(fault(6, {72, 10, 0, 35, 8}), "it reads more push constants than the 2 words that it gets");
+  EXPECT_EQ(fault(6, {17, 1}), "it reads more push constants than the 2 words that it gets") << "nobody knows where";
+  EXPECT_EQ(fault(15, {28, 9, 2, 3}), "") << "16 words";
+  EXPECT_EQ(fault(11, {52, 2, 4, 132, 3, 3}), "it takes more shared memory than the 200 bytes that are stated");
+  EXPECT_EQ(fault(11, {52, 2, 4, 200, 3, 3}), "it takes more shared memory than the 200 bytes that are stated");
+  EXPECT_EQ(fault(3, {71, 3, 1, 1}), "it has another workgroup size than is stated");
+  EXPECT_EQ(fault(5, {17, 1}), "it has another workgroup size than is stated");
+}
+
+TEST(Spirv, SharedMemoryIsCountedWithTheConstantsGiven) {
+  const std::vector<uint32_t> module = module_of(whole_module());
+  EXPECT_EQ(shared_bytes_of_module(module, {}), 4u);
+  EXPECT_EQ(shared_bytes_of_module(module, {1, 1000}), 4000u);
+  EXPECT_EQ(shared_bytes_of_module({1, 2}, {}), std::nullopt);
 }
 
 } // namespace
