@@ -96,12 +96,13 @@ heddle_status_t load_on_device(const device_driver &driver, const char *selector
   } else {
     HEDDLE_RETURN_IF_ERROR(retain_default_thread_pool(&program->thread_pool));
   }
-  heddle_status_t status = driver.load(
+  owned_status status(driver.load(
       {&program->loaded, program->target, selector, options.weights, program->thread_pool, options.vulkan_device},
-      &program->device);
-  if (status && std::strcmp(heddle_status_error_code(status), "H0401") == 0)
-    return with_help(status, list_devices());
-  return status;
+      &program->device));
+  if (!status || std::strcmp(heddle_status_error_code(status.get()), "H0401") != 0)
+    return status.release();
+  const std::string devices = list_devices(); // before the status is let go
+  return with_help(status.release(), devices);
 }
 
 void describe(size_t selected, heddle_program_t *program) {

@@ -5,40 +5,17 @@
 // puts its own operator new and, without a sanitizer, its own aligned_alloc and mmap before those of the C library.
 
 #include <cerrno>
-#include <cstdlib>
-#include <new>
 
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "tests/runtime/failing_new.h"
 #include "tests/runtime/sanitizers.h"
 #include "tests/runtime/test_support.h"
 
 namespace {
-
-/// Allocations until one fails: at 0 it does. Negative: none.
-thread_local long budget = -1;
-/// Whether all that follow the failing one fail too.
-thread_local bool fails_on = false;
-thread_local bool was_refused = false;
-
-bool is_refused() {
-  if (budget < 0)
-    return false;
-  if (budget > 0)
-    return --budget, false;
-  budget = fails_on ? 0 : -1;
-  return was_refused = true;
-}
-
-void *allocate(size_t size) { return is_refused() ? nullptr : std::malloc(size == 0 ? 1 : size); }
-void *allocate(size_t size, std::align_val_t alignment) {
-  void *memory = nullptr;
-  return is_refused() || posix_memalign(&memory, static_cast<size_t>(alignment), size) != 0 ? nullptr : memory;
-}
-void *or_throw(void *memory) { return memory ? memory : throw std::bad_alloc(); }
 
 /// Set: mappings of a file that are to be executed are refused, as on a file system mounted noexec.
 bool is_noexec = false;
@@ -47,26 +24,10 @@ bool is_wx_forbidden = false;
 
 } // namespace
 
-#pragma GCC visibility push(default)
-void *operator new(size_t size) { return or_throw(allocate(size)); }
-void *operator new[](size_t size) { return or_throw(allocate(size)); }
-void *operator new(size_t size, const std::nothrow_t &) noexcept { return allocate(size); }
-void *operator new[](size_t size, const std::nothrow_t &) noexcept { return allocate(size); }
-void *operator new(size_t size, std::align_val_t alignment) { return or_throw(allocate(size, alignment)); }
-void operator delete(void *memory) noexcept { std::free(memory); }
-void operator delete[](void *memory) noexcept { std::free(memory); }
-void operator delete(void *memory, size_t) noexcept { std::free(memory); }
-void operator delete[](void *memory, size_t) noexcept { std::free(memory); }
-void operator delete(void *memory, std::align_val_t) noexcept { std::free(memory); }
-void operator delete(void *memory, size_t, std::align_val_t) noexcept { std::free(memory); }
-
 // A sanitizer has its own of these, which must stay.
 #ifndef HEDDLE_TEST_SANITIZED
+#pragma GCC visibility push(default)
 extern "C" {
-void *__libc_memalign(size_t alignment, size_t size);
-void *aligned_alloc(size_t alignment, size_t size) noexcept {
-  return is_refused() ? nullptr : __libc_memalign(alignment, size);
-}
 void *mmap(void *address, size_t length, int protection, int flags, int descriptor, off_t offset) noexcept {
   if (is_noexec && (protection & PROT_EXEC) && descriptor >= 0) {
     errno = EPERM;
@@ -82,32 +43,11 @@ int mprotect(void *address, size_t length, int protection) noexcept {
   return static_cast<int>(syscall(SYS_mprotect, address, length, protection));
 }
 }
-#endif
 #pragma GCC visibility pop
+#endif
 
 namespace heddle::test {
 namespace {
-
-/// Has |call|, which returns a status, fail at its first allocation, at its second, and so on until it succeeds, and
-/// returns how often it failed. |expects| is the code of its last status, "" for success.
-template <typename Call> long fail_at_each(Call call, bool on, const std::string &expects = "") {
-  for (long at = 0; at < 100000; ++at) {
-    budget = at;
-    fails_on = on;
-    was_refused = false;
-    heddle_status_t handle = call();
-    budget = -1;
-    const status status{handle};
-    if (!was_refused) {
-      EXPECT_EQ(status.error_code(), expects) << status.text();
-      return at;
-    }
-    EXPECT_EQ(status.error_code(), "H0313") << "allocation " << at << ": " << status.text();
-    EXPECT_EQ(status.code(), HEDDLE_STATUS_OUT_OF_MEMORY);
-  }
-  ADD_FAILURE() << "never succeeds";
-  return 0;
-}
 
 class Fault : public testing::TestWithParam<bool> {
 protected:
@@ -200,11 +140,10 @@ TEST_P(Fault, TensorsAndPoolsReportThatMemoryIsOut) {
 }
 
 TEST(Fault, TheHostIsDescribedWithoutMemory) {
-  budget = 0;
-  fails_on = true;
+  faults = {0, true, false, 0};
   const heddle_host_info_t *info = heddle_host_info();
   const unsigned threads = heddle_default_thread_count();
-  budget = -1;
+  faults.budget = -1;
   EXPECT_NE(info->feature_count, 0u);
   EXPECT_STRNE(info->cpu_name, "");
   EXPECT_EQ(threads, 1u);

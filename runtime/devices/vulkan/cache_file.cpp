@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <memory>
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -97,11 +98,11 @@ void make_folders(const std::string &path) {
 
 /// Leaves room for the file |replacing|, which may be there, and removes what killed processes were writing.
 void remove_oldest(const std::string &folder, const std::string &replacing) {
-  DIR *list = opendir(folder.c_str());
+  const std::unique_ptr<DIR, int (*)(DIR *)> list(opendir(folder.c_str()), closedir);
   if (!list)
     return;
   std::vector<std::pair<time_t, std::string>> files;
-  while (const dirent *file = readdir(list)) {
+  while (const dirent *file = readdir(list.get())) {
     const std::string path = folder + "/" + file->d_name;
     struct stat status;
     if (path == replacing || stat(path.c_str(), &status) != 0)
@@ -112,7 +113,6 @@ void remove_oldest(const std::string &folder, const std::string &replacing) {
              status.st_mtime + abandoned_seconds < std::time(nullptr))
       unlink(path.c_str());
   }
-  closedir(list);
   if (files.size() < most_files)
     return;
   std::sort(files.begin(), files.end());

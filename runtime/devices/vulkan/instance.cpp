@@ -5,6 +5,7 @@
 #include "runtime/devices/vulkan/instance.h"
 
 #include <cstring>
+#include <new>
 #include <vector>
 
 namespace heddle::runtime::vulkan {
@@ -32,9 +33,13 @@ VkBool32 instance::on_message(VkDebugUtilsMessageSeverityFlagBitsEXT, VkDebugUti
                               const VkDebugUtilsMessengerCallbackDataEXT *data, void *user) {
   auto &self = *static_cast<instance *>(user);
   const std::lock_guard<std::mutex> lock(self.mutex_);
-  // The first says most: those behind it follow from it.
-  if (self.message_.empty())
-    self.message_ = data->pMessage;
+  // The first says most: those behind it follow from it. The layer, which calls this, knows no exceptions.
+  try {
+    if (self.message_.empty())
+      self.message_ = data->pMessage;
+  } catch (const std::bad_alloc &) {
+    self.message_ = "an error"; // short enough to need no memory
+  }
   return VK_FALSE;
 }
 

@@ -35,10 +35,11 @@ heddle_status_t buffer::create(const device &device, memory_use use, uint64_t by
     info.usage |= VK_BUFFER_USAGE_STORAGE_BUFFER_BIT;
   HEDDLE_RETURN_IF_ERROR(
       device.check(device.api().vkCreateBuffer(device.handle(), &info, nullptr, &handle_), "make a buffer"));
-  bytes_ = bytes;
   heddle_status_t status = allocate(use, what);
   if (status)
     reset();
+  else
+    bytes_ = bytes; // only now: an exception must leave nothing that looks like memory
   return status;
 }
 
