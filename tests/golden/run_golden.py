@@ -85,8 +85,9 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name).resolve()
         # Nothing of the caller's environment may change a message, nor may the drivers of its GPUs; sanitizers keep
-        # their options.
-        environment = {key: value for key, value in os.environ.items() if key.endswith("SAN_OPTIONS")}
+        # their options, and what is preloaded for their sake.
+        environment = {key: value for key, value in os.environ.items()
+                       if key.endswith("SAN_OPTIONS") or key == "LD_PRELOAD"}
         environment.update(PATH=f"{options.heddle.parent}:/usr/bin:/bin", HOME=str(folder), LC_ALL="C",
                            XDG_CACHE_HOME=f"{folder}/cache", HEDDLE_THREADS="2", VK_ICD_FILENAMES="/no/driver",
                            HEDDLE_LIBRARY=str(options.heddle.parent.parent / "lib" / "libheddle.so"))

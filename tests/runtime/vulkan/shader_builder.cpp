@@ -4,8 +4,6 @@
 
 #include <cstdlib>
 
-#include <dlfcn.h>
-
 #include <heddle/self_test.h>
 
 namespace heddle::test {
@@ -244,15 +242,7 @@ scoped_environment::scoped_environment(const char *name, const char *value) : na
 
 scoped_environment::~scoped_environment() { before_.empty() ? unsetenv(name_) : setenv(name_, before_.c_str(), 1); }
 
-/// Keeps the driver and the layer in memory where the loader would unload them, so that reports of sanitizers, which
-/// come at the end, can say whose a leak is.
-static void pin_drivers() {
-  for (const char *library : {"libvulkan_lvp.so", "libVkLayer_khronos_validation.so"})
-    dlopen(library, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-}
-
 void VulkanTest::SetUp() {
-  pin_drivers();
   // Submissions that wait for nothing are looked at too; this layer knows that switch by environment alone.
   setenv("HEDDLE_VULKAN_VALIDATE", "1", 0);
   setenv("VK_LAYER_ENABLES",
