@@ -6,6 +6,7 @@
 #include "compiler/artifact/ArtifactWriter.h"
 
 #include "compiler/artifact/ArtifactFile.h"
+#include "compiler/artifact/CandidateTables.h"
 #include "compiler/artifact/ConstantStream.h"
 #include "compiler/artifact/ProgramTables.h"
 #include "compiler/artifact/ShaderTables.h"
@@ -102,7 +103,8 @@ LogicalResult ArtifactWriter::prepare() {
     option->value = value;
     program.options.push_back(std::move(option));
   }
-  if (failed(checkTargets()) || failed(buildProgramTables(module, images.size(), program)))
+  if (failed(checkTargets()) || failed(buildProgramTables(module, images.size(), program)) ||
+      failed(addCandidates(module, options.candidates, program)))
     return failure();
   for (const TargetImage &image : images)
     if (failed(addTarget(image)))

@@ -5,6 +5,7 @@
 #ifndef HEDDLE_COMPILER_ARTIFACT_ARTIFACTWRITER_H
 #define HEDDLE_COMPILER_ARTIFACT_ARTIFACTWRITER_H
 
+#include "compiler/support/Candidates.h"
 #include "compiler/support/Error.h"
 #include "compiler/support/Shader.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -32,6 +33,7 @@ struct TargetImage {
 struct ArtifactOptions {
   std::string model;                                        ///< file name without its folder
   std::vector<std::pair<std::string, std::string>> options; ///< normalised, in the order to be shown
+  std::vector<CandidateGroup> candidates = {};              ///< of an artifact for measurements
 };
 
 /// Refuses a program of rt.funcs that no runtime would take, whatever code it has: more buffers, steps or operands than

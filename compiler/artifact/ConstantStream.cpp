@@ -5,6 +5,7 @@
 #include "compiler/artifact/ConstantStream.h"
 
 #include "compiler/artifact/ConstantMatrix.h"
+#include "compiler/artifact/GeneratedConstant.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -153,6 +154,9 @@ static void emitPanels(const ConstantAssembly &matrix, RunBuffer &buffer) {
 }
 
 LogicalResult heddle::streamConstant(rt::ConstantOp constant, ByteSink sink) {
+  auto made = dyn_cast<DictionaryAttr>(constant.getSource());
+  if (made && constant.getRecipe().empty())
+    return streamGenerated(constant, made, sink);
   FailureOr<ConstantAssembly> assembly = assembleConstant(constant);
   if (failed(assembly))
     return failure();

@@ -4,6 +4,7 @@
 
 #include "compiler/artifact/ShaderTables.h"
 
+#include "compiler/artifact/CandidateTables.h"
 #include "compiler/artifact/ProgramTables.h"
 #include "runtime/include/heddle/artifact_generated.h"
 
@@ -29,14 +30,8 @@ static std::unique_ptr<fb::SelfTestT> makeSelfTest(const SelfTest &test) {
   for (const SelfTestInput &input : test.inputs)
     table->inputs.emplace_back(input.bytes, input.seed, input.limit, input.columns, input.depth, input.width,
                                input.group);
-  for (const SelfTestOutput &output : test.outputs) {
-    auto result = std::make_unique<fb::SelfTestOutputT>();
-    result->bytes = output.bytes;
-    result->runs = output.runs;
-    result->values = output.values;
-    result->tolerance = output.tolerance;
-    table->outputs.push_back(std::move(result));
-  }
+  for (const SelfTestOutput &output : test.outputs)
+    table->outputs.push_back(makeSelfTestOutput(output));
   return table;
 }
 

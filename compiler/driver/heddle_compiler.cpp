@@ -4,6 +4,7 @@
 
 #include "compiler/driver/heddle_compiler.h"
 
+#include "compiler/driver/CandidateRequest.h"
 #include "compiler/driver/Report.h"
 #include "compiler/measure/MeasureLoss.h"
 #include "compiler/measure/Verify.h"
@@ -152,24 +153,28 @@ static LogicalResult measure(const heddle_compile_options_t &request, CompileOpt
   return success();
 }
 
-static LogicalResult compile(const heddle_compile_options_t &request, std::string &summary, ErrorList &errors) {
-  CompileOptions options;
-  if (failed(readOptions(request, options, errors)))
-    return failure();
+/// What |request| asks for, checked, and whoever listens told what was chosen.
+static LogicalResult prepare(const heddle_compile_options_t &request, CompileOptions &options, ErrorList &errors) {
   std::vector<CompiledTarget> targets;
-  if (failed(parseTargets(options.targets, targets, errors)))
+  if (failed(readOptions(request, options, errors)) || failed(parseTargets(options.targets, targets, errors)))
     return failure();
   if (request.progress) {
     request.progress(request.progress_user, describeChoice(options, targets).c_str(), 0, 0);
-    options.progress = [&](Phase phase, size_t done, size_t total) {
+    options.progress = [&request](Phase phase, size_t done, size_t total) {
       request.progress(request.progress_user, stringifyPhase(phase).str().c_str(), done, total);
     };
   }
+  return checkOptions(options, targets, errors);
+}
+
+static LogicalResult compile(const heddle_compile_options_t &request, std::string &summary, ErrorList &errors) {
+  CompileOptions options;
+  if (failed(prepare(request, options, errors)))
+    return failure();
   std::unique_ptr<MLIRContext> context = makeContext(options.threads);
   CompiledModel compiled;
   QuantizationReport quantization;
-  if (failed(checkOptions(options, targets, errors)) ||
-      failed(measure(request, options, *context, quantization, errors)))
+  if (failed(measure(request, options, *context, quantization, errors)))
     return failure();
   if (failed(compileModel(options, *context, compiled, errors)))
     return failure();
@@ -178,6 +183,19 @@ static LogicalResult compile(const heddle_compile_options_t &request, std::strin
   CompileReport report = makeReport(compiled, llvm::sys::path::filename(options.modelPath), std::move(quantization));
   summary = formatSummary(report);
   return request.report_path ? writeReport(request.report_path, report, errors) : success();
+}
+
+static LogicalResult exportCandidates(const heddle_candidate_options_t &request, std::string &summary,
+                                      ErrorList &errors) {
+  CandidateOptions options;
+  if (failed(prepare(*request.compile, options.compile, errors)) ||
+      failed(readCandidateRequest(request, options, errors)))
+    return failure();
+  std::unique_ptr<MLIRContext> context = makeContext(options.compile.threads);
+  QuantizationReport quantization;
+  if (failed(measure(*request.compile, options.compile, *context, quantization, errors)))
+    return failure();
+  return heddle::exportCandidates(options, *context, summary, errors);
 }
 
 /// Hands out the result of a call.
@@ -220,6 +238,13 @@ int heddle_compiler_verify(const heddle_verify_options_t *options, char **out_su
   LogicalResult result = verify(verifyOptions, *context, summary, errors);
   // Without an error of its own a failure means that results differ.
   return finish(result, summary, errors, /*failureCode=*/1, out_summary, out_error);
+}
+
+int heddle_compiler_export_candidates(const heddle_candidate_options_t *options, char **out_summary, char **out_error) {
+  ErrorList errors;
+  std::string summary;
+  LogicalResult result = exportCandidates(*options, summary, errors);
+  return finish(result, summary, errors, /*failureCode=*/70, out_summary, out_error);
 }
 
 void heddle_compiler_free(char *text) { std::free(text); }

@@ -19,7 +19,7 @@ extern "C" {
 #define HEDDLE_COMPILER_API __attribute__((visibility("default")))
 
 /// Raised when a struct below changes.
-#define HEDDLE_COMPILER_API_VERSION 7
+#define HEDDLE_COMPILER_API_VERSION 8
 
 /// Called as phases pass, from any of the compiler's threads but one call at a time: |phase| is one of the phase names,
 /// |done| of |total| units. First it is called with |total| 0: then |phase| is a line to show as it is, which says what
@@ -86,6 +86,35 @@ typedef struct heddle_verify_options_t {
   const char *device; ///< that runs the artifact, as heddle_program_options_t has it; null: its default
 } heddle_verify_options_t;
 
+/// A config that isn't to be measured: it has ended a compiler or a device before.
+typedef struct heddle_left_out_candidate_t {
+  const char *signature;
+  const char *rows;
+  const char *config; ///< JSON, as an artifact for measurements has it
+} heddle_left_out_candidate_t;
+
+/// Called before code of a candidate is made, one call at a time. Where |compile|'s thread_count is 1, the candidate
+/// before is done by then; else so many may be under way.
+typedef void (*heddle_compiler_candidate_fn_t)(void *user, const char *signature, const char *rows, const char *config);
+
+/// What an artifact for measurements is made of (heddle/candidates.h).
+typedef struct heddle_candidate_options_t {
+  const heddle_compile_options_t *compile; ///< the model, its one target, the artifact's path
+  const char *const *shapes;               ///< each "NAME=1x128,NAME=1x128", for all inputs with dynamic dimensions
+  size_t shape_count;
+  const char *seconds; ///< JSON object, kernels' names to seconds of a run; null: times are estimated
+  /// JSON object, all of it optional: "threads"; "f32_gflops", "int8_gops"; "l1_gbs", "l2_gbs", "l3_gbs", "dram_gbs";
+  /// "l1d", "l2", "l3" in bytes; of devices that run shaders "is_cpu" (0 or 1), "features" (their names),
+  /// "shared_bytes", "invocations". Null: a small machine's.
+  const char *limits;
+  size_t most_candidates; ///< of one kernel and bucket of rows; 0: 24
+  double most_share;      ///< of the time that the kernels take which are measured; 0: 0.97
+  const heddle_left_out_candidate_t *left_out;
+  size_t left_out_count;
+  heddle_compiler_candidate_fn_t on_candidate; ///< may be null
+  void *on_candidate_user;
+} heddle_candidate_options_t;
+
 HEDDLE_COMPILER_API int heddle_compiler_api_version(void);
 /// "LLVM 19.1.7"; static storage.
 HEDDLE_COMPILER_API const char *heddle_compiler_version(void);
@@ -95,6 +124,9 @@ HEDDLE_COMPILER_API int heddle_compiler_compile(const heddle_compile_options_t *
 /// Runs the artifact and the reference evaluator side by side, kernel by kernel. |out_summary| is the table to print.
 HEDDLE_COMPILER_API int heddle_compiler_verify(const heddle_verify_options_t *options, char **out_summary,
                                                char **out_error);
+/// Writes an artifact for measurements. |out_summary| receives a line that says what it holds.
+HEDDLE_COMPILER_API int heddle_compiler_export_candidates(const heddle_candidate_options_t *options, char **out_summary,
+                                                          char **out_error);
 HEDDLE_COMPILER_API void heddle_compiler_free(char *text);
 
 #ifdef __cplusplus

@@ -86,17 +86,12 @@ static FailureOr<SmallVector<int64_t>> parseSizes(StringRef text, StringRef shap
 }
 
 /// Binds the symbols of one input's dimensions.
-static LogicalResult bindShape(func::FuncOp func, StringRef shape, llvm::StringMap<int64_t> &values,
-                               ErrorList &errors) {
-  SmallVector<StringRef> names;
-  for (unsigned i = 0; i < func.getNumArguments(); ++i)
-    names.push_back(nameOf(func, i));
+static LogicalResult bindShape(ArrayRef<StringRef> names, ArrayRef<ArrayAttr> allDims, StringRef shape,
+                               llvm::StringMap<int64_t> &values, ErrorList &errors) {
   FailureOr<std::pair<unsigned, StringRef>> input = findInput(shape, names, errors);
   if (failed(input))
     return failure();
-  auto dims = func.getArgAttrOfType<ArrayAttr>(input->first, nn::NnDialect::getDimsAttrName());
-  if (!dims)
-    dims = ArrayAttr::get(func.getContext(), {});
+  ArrayAttr dims = allDims[input->first];
   FailureOr<SmallVector<int64_t>> sizes = parseSizes(input->second, shape, names[input->first], dims, errors);
   if (failed(sizes))
     return failure();
@@ -110,6 +105,14 @@ static LogicalResult bindShape(func::FuncOp func, StringRef shape, llvm::StringM
                              (symbol ? "'" + symbol.str() + "'" : std::string("a dimension")),
                          "", "the model's dimensions are " + toString(dims)});
   }
+  return success();
+}
+
+LogicalResult heddle::bindShapes(ArrayRef<StringRef> names, ArrayRef<ArrayAttr> dims, ArrayRef<std::string> shapes,
+                                 llvm::StringMap<int64_t> &values, ErrorList &errors) {
+  for (const std::string &shape : shapes)
+    if (failed(bindShape(names, dims, shape, values, errors)))
+      return failure();
   return success();
 }
 
@@ -154,10 +157,16 @@ void heddle::fixDimensions(func::FuncOp func, const llvm::StringMap<int64_t> &va
 
 LogicalResult heddle::specializeShapes(ModuleOp module, ArrayRef<std::string> shapes, ErrorList &errors) {
   auto func = module.lookupSymbol<func::FuncOp>("main");
+  SmallVector<StringRef> names;
+  SmallVector<ArrayAttr> dims;
+  for (unsigned i = 0; i < func.getNumArguments(); ++i) {
+    names.push_back(nameOf(func, i));
+    auto known = func.getArgAttrOfType<ArrayAttr>(i, nn::NnDialect::getDimsAttrName());
+    dims.push_back(known ? known : ArrayAttr::get(func.getContext(), {}));
+  }
   llvm::StringMap<int64_t> values;
-  for (const std::string &shape : shapes)
-    if (failed(bindShape(func, shape, values, errors)))
-      return failure();
+  if (failed(bindShapes(names, dims, shapes, values, errors)))
+    return failure();
   fixDimensions(func, values);
   return success();
 }

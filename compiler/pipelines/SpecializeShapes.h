@@ -19,6 +19,10 @@ namespace heddle {
 /// all inputs that name it.
 mlir::LogicalResult specializeShapes(mlir::ModuleOp module, llvm::ArrayRef<std::string> shapes, ErrorList &errors);
 
+/// Adds to |values| the sizes that |shapes| ("NAME=1x128") give to symbols among |dims|, those of the inputs |names|.
+mlir::LogicalResult bindShapes(llvm::ArrayRef<llvm::StringRef> names, llvm::ArrayRef<mlir::ArrayAttr> dims,
+                               llvm::ArrayRef<std::string> shapes, llvm::StringMap<int64_t> &values, ErrorList &errors);
+
 /// Replaces the symbols that |values| has in the dimensions of |func|'s inputs. A default that no longer fits goes.
 void fixDimensions(mlir::func::FuncOp func, const llvm::StringMap<int64_t> &values);
 

@@ -22,7 +22,9 @@ constexpr unsigned kMostTrials = 600;
 /// The entry's symbols and the shape function under one choice of sizes for them.
 class Trial {
 public:
-  explicit Trial(rt::FuncOp entry) : inputs(entry.getInputs()) {
+  /// |given|: the sizes of symbols, which there is no choice of then; null: none are given.
+  explicit Trial(rt::FuncOp entry, const llvm::StringMap<int64_t> *given = nullptr)
+      : inputs(entry.getInputs()), given(given) {
     for (auto input : inputs.getAsRange<DictionaryAttr>())
       if (auto dims = input.getAs<ArrayAttr>("dims"))
         for (Attribute dim : dims)
@@ -42,6 +44,7 @@ private:
   int64_t get(Value value) const { return values.lookup(value); }
 
   ArrayAttr inputs;
+  const llvm::StringMap<int64_t> *given;
   llvm::StringMap<unsigned> numbers;
   unsigned choice = 0;
   DenseMap<Value, int64_t> values;
@@ -51,6 +54,8 @@ private:
 
 /// Choice 0 is a batch of 2 for the first of several symbols and 19 for the others; further ones count through all.
 int64_t Trial::getSize(StringRef symbol) const {
+  if (given)
+    return std::max<int64_t>(given->lookup(symbol), 1);
   unsigned number = numbers.lookup(symbol);
   unsigned digits = choice;
   for (unsigned i = 0; i < number; ++i)
@@ -139,6 +144,14 @@ std::optional<TrialShapes> TrialShapes::find(rt::FuncOp entry) {
   for (unsigned number = 0; number < kMostTrials; ++number)
     if (trial.run(*functions.begin(), number, shapes.values))
       return shapes;
+  return std::nullopt;
+}
+
+std::optional<TrialShapes> TrialShapes::at(rt::FuncOp entry, const llvm::StringMap<int64_t> &symbols) {
+  auto functions = entry.getBody().getOps<rt::ShapeFuncOp>();
+  TrialShapes shapes;
+  if (functions.empty() || Trial(entry, &symbols).run(*functions.begin(), 0, shapes.values))
+    return shapes;
   return std::nullopt;
 }
 

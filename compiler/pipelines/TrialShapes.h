@@ -7,6 +7,7 @@
 
 #include "dialects/rt/RtDialect.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/StringMap.h"
 
 #include <optional>
 
@@ -17,6 +18,10 @@ class TrialShapes {
 public:
   /// Gives the symbols of |entry|'s inputs small sizes that its checks accept; nothing if none of those tried do.
   static std::optional<TrialShapes> find(rt::FuncOp entry);
+
+  /// The same where the symbols have the sizes |symbols|; nothing if a check refuses them. One that isn't named has the
+  /// size 1.
+  static std::optional<TrialShapes> at(rt::FuncOp entry, const llvm::StringMap<int64_t> &symbols);
 
   /// The value of |result|, one of the shape function's.
   int64_t get(mlir::Value result) const { return values.lookup(result); }

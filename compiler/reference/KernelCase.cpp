@@ -22,8 +22,8 @@ namespace heddle::reference {
 namespace {
 
 constexpr unsigned kNumAxes = 3;
-/// Elements that a case reads, about; they take 50 to 200 ns each, three times.
-constexpr int64_t kMostReads = 16384;
+/// Updates of a scatter, which is run as a whole.
+constexpr int64_t kMostUpdates = 16384;
 constexpr int64_t kLeastTasks = 4, kMostTasks = 1024;
 /// Tasks of a kernel that are all looked at to find those of the case.
 constexpr int64_t kMostScanned = 65536;
@@ -72,11 +72,11 @@ private:
 /// Finds the tasks of a region without running them.
 class TaskFinder final : public KernelTasks {
 public:
-  explicit TaskFinder(const Region &region) : region(region) {}
+  TaskFinder(const Region &region, int64_t mostReads) : region(region), mostReads(mostReads) {}
 
   void begin(ArrayRef<int64_t> extents, int64_t cost) override {
     bounds.assign(extents.begin(), extents.end());
-    most = std::clamp(kMostReads / cost, kLeastTasks, kMostTasks);
+    most = std::clamp(mostReads / cost, kLeastTasks, kMostTasks);
     total = 1;
     for (int64_t bound : bounds)
       total = std::min(total * bound, int64_t(1) << 40);
@@ -124,6 +124,7 @@ private:
   }
 
   const Region &region;
+  int64_t mostReads;
   SmallVector<int64_t> bounds, current;
   int64_t most = kLeastTasks, total = 0, tries = 0, tried = 0;
   std::vector<SmallVector<int64_t>> found;
@@ -155,8 +156,6 @@ public:
 private:
   Type getElement(unsigned operand) const;
   bool canRun();
-  void makeInputs(uint32_t limit);
-  void packWeights();
   bool findTasks();
   bool run(CaseMemory &memory);
   bool sizeOperands(const CaseMemory &memory);
@@ -202,24 +201,8 @@ Type CaseMaker::getElement(unsigned operand) const {
 // Inputs
 //===----------------------------------------------------------------------===//
 
-void CaseMaker::makeInputs(uint32_t limit) {
-  test.inputs.assign(func.getNumInputs(), {});
-  for (auto [i, input] : llvm::enumerate(test.inputs)) {
-    input.seed = i + 1;
-    Type element = getElement(i);
-    // Bytes are codes, and all of them mean something.
-    input.limit = isa<FloatType>(element) || element.isInteger(8) ? 0 : limit;
-  }
-  // What masks read is 0 or 1: (1 - 2) * lowest, which exporters' regions would compute, is infinite in f32 alone.
-  if (auto attention = dyn_cast<kernel::AttentionOp>(*func.getRoot()))
-    for (Value capture : attention.getCaptures())
-      if (uint32_t &most = test.inputs[cast<BlockArgument>(capture).getArgNumber()].limit)
-        most = std::min(most, 2U);
-  packWeights();
-}
-
 /// Says where packed weights end: what lies beyond is zero, and kernels rely on it.
-void CaseMaker::packWeights() {
+static void packWeights(kernel::FuncOp func, ArrayRef<int64_t> sizes, std::vector<SelfTestInput> &inputs) {
   auto contract = dyn_cast<kernel::ContractOp>(*func.getRoot());
   if (!contract || !contract.getPackedRhs())
     return;
@@ -227,23 +210,42 @@ void CaseMaker::packWeights() {
     if (depth == 0)
       return; // without depth there are no weights
     unsigned number = cast<BlockArgument>(value).getArgNumber();
-    Dims dims = getInputDims(func, number, request.sizes);
-    if (depth == 0)
-      return; // nothing is packed
-    SelfTestInput &input = test.inputs[number];
+    Dims dims = getInputDims(func, number, sizes);
+    SelfTestInput &input = inputs[number];
     input.columns = *contract.getPackedRhs();
     input.width = dims[2];
     input.group = dims.size() == 4 ? dims[3] : 1;
     input.depth = depth;
   };
+  // So small that two of them by any bytes fit 16 bits: what is promised of pairs holds.
+  constexpr uint32_t kPairSafe = 64;
+  if (contract.getPairSafe())
+    inputs[cast<BlockArgument>(contract.getRhs()).getArgNumber()].limit = kPairSafe;
   // The last loop's bound, which is a number wherever weights are.
   auto bound = dyn_cast<AffineConstantExpr>(contract.getBounds().getResults().back());
-  Dims dims = getInputDims(func, cast<BlockArgument>(contract.getRhs()).getArgNumber(), request.sizes);
+  Dims dims = getInputDims(func, cast<BlockArgument>(contract.getRhs()).getArgNumber(), sizes);
   bool areHalfBytes = contract.getForm() == kernel::ContractOp::Form::HalfBytesOfWeights;
   pack(contract.getRhs(), bound && !areHalfBytes ? bound.getValue() : dims[1] * (dims.size() == 4 ? dims[3] : 1));
   if (std::optional<unsigned> scales = contract.getScalesInput())
     pack(contract.getInputs()[*scales],
-         getInputDims(func, cast<BlockArgument>(contract.getInputs()[*scales]).getArgNumber(), request.sizes)[1]);
+         getInputDims(func, cast<BlockArgument>(contract.getInputs()[*scales]).getArgNumber(), sizes)[1]);
+}
+
+std::vector<SelfTestInput> makeInputRecipes(kernel::FuncOp func, ArrayRef<int64_t> sizes, uint32_t limit) {
+  std::vector<SelfTestInput> inputs(func.getNumInputs());
+  for (auto [i, input] : llvm::enumerate(inputs)) {
+    input.seed = i + 1;
+    Type element = cast<RankedTensorType>(func.getArgumentTypes()[i]).getElementType();
+    // Bytes are codes, and all of them mean something.
+    input.limit = isa<FloatType>(element) || element.isInteger(8) ? 0 : limit;
+  }
+  // What masks read is 0 or 1: (1 - 2) * lowest, which exporters' regions would compute, is infinite in f32 alone.
+  if (auto attention = dyn_cast<kernel::AttentionOp>(*func.getRoot()))
+    for (Value capture : attention.getCaptures())
+      if (uint32_t &most = inputs[cast<BlockArgument>(capture).getArgNumber()].limit)
+        most = std::min(most, 2U);
+  packWeights(func, sizes, inputs);
+  return inputs;
 }
 
 //===----------------------------------------------------------------------===//
@@ -263,12 +265,12 @@ bool CaseMaker::canRun() {
   for (unsigned loop : loops.getLoops())
     bounds.push_back(loops.getBound(loop));
   int64_t updates = countElements(bounds), elements = countElements(getResultDims(func, 0, request.sizes));
-  return updates >= 0 && elements >= 0 && updates <= kMostReads && elements <= 8 * kMostReads;
+  return updates >= 0 && elements >= 0 && updates <= kMostUpdates && elements <= 8 * kMostUpdates;
 }
 
 bool CaseMaker::findTasks() {
   CaseMemory memory(func, request.sizes, test.inputs, CaseMemory::Noise::None);
-  TaskFinder finder(region);
+  TaskFinder finder(region, request.mostReads);
   if (llvm::Error error = interpretKernel(func, request.sizes, memory, &finder)) {
     llvm::consumeError(std::move(error));
     return false;
@@ -396,7 +398,7 @@ void CaseMaker::addOutput(unsigned output, ArrayRef<const CaseMemory *> runs) {
 /// A case with integers below |limit|; false if the kernel doesn't accept them.
 bool CaseMaker::make(uint32_t limit) {
   using Noise = CaseMemory::Noise;
-  makeInputs(limit);
+  test.inputs = makeInputRecipes(func, request.sizes, limit);
   test.outputs.clear();
   seen = compared = 0;
   CaseMemory exact(func, request.sizes, test.inputs, Noise::None);
@@ -414,7 +416,7 @@ std::optional<SelfTest> CaseMaker::make() {
   test.axes.assign(request.axes.begin(), request.axes.end());
   if (!canRun())
     return std::nullopt;
-  makeInputs(kLimits[0]);
+  test.inputs = makeInputRecipes(func, request.sizes, kLimits[0]);
   if (!findTasks())
     return std::nullopt;
   std::optional<SelfTest> best;

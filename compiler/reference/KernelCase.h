@@ -16,14 +16,21 @@ namespace heddle::reference {
 struct KernelCaseRequest {
   kernel::FuncOp func;
   llvm::ArrayRef<int64_t> sizes;
-  /// As a dispatch has them, with no more units than shall run: whole tiles, or all there are.
+  /// As a dispatch has them, with no more units than shall run: whole tiles, or all there are. With strides of 0 the
+  /// kernel runs as a whole.
   llvm::ArrayRef<uint32_t> axes;
   /// By how much a float may differ, by the largest of its output.
   float tolerance;
+  /// Elements that are read for the results to compare, about; they take 50 to 200 ns each, three times.
+  int64_t mostReads = 16384;
 };
 
 /// Bytes that |element| takes in a device's buffers: integers of 64 bits have 32 there.
 int64_t getDeviceBytes(mlir::Type element);
+
+/// What the inputs of |func| may hold with |sizes|, by heddle/self_test.h: seeds, integers below |limit|, how weights
+/// are packed. How long they are isn't said.
+std::vector<SelfTestInput> makeInputRecipes(kernel::FuncOp func, llvm::ArrayRef<int64_t> sizes, uint32_t limit);
 
 /// Makes a case, or nothing where there is none: the kernel would need more memory than cases have, reads outside its
 /// tensors with any input, or is one half of an attention. What a small error changes much, the rounding of a tie, say,

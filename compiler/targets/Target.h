@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "compiler/support/Shader.h"
+#include "compiler/targets/ConfigCandidate.h"
 #include "mlir/IR/AffineMap.h"
 #include "mlir/IR/BuiltinOps.h"
 
@@ -68,6 +69,11 @@ public:
   virtual void addSelectionPass(mlir::OpPassManager &pm) const = 0;
   /// Needs kernel.config.
   virtual mlir::FailureOr<WorkShape> getWorkShape(kernel::FuncOp func) const = 0;
+  /// Configs of |func| to measure where its size arguments have the values |sizes|, in the order to try them. The first
+  /// is the config that |func| has; all of them give its bits. |limits| order them, and rule out what the device can't
+  /// run. Needs kernel.config.
+  virtual std::vector<ConfigCandidate> enumerateConfigs(kernel::FuncOp func, llvm::ArrayRef<int64_t> sizes,
+                                                        const DeviceLimits &limits) const = 0;
   /// `<types>_<root>_<tile>__<isa>_<hash>`; the hash covers all that code depends on. Needs kernel.config.
   virtual std::string getKernelName(kernel::FuncOp func) const = 0;
   /// Code for all kernel.funcs of |kernels|, which stays as it is, on |threads| threads. The same bytes for the same

@@ -54,6 +54,12 @@ def Rt_ConstantOp : Rt_Op<"constant", [Symbol]> {
       {kind = "pack", panel = 16, nibbles = true}             i4, K x N -> ceil(N/16) x ceil(K/2) x 16 bytes of code 2k
                                                               + 8 and, in the high half, code 2k + 1 + 8; 8 beyond
 
+    A constant for measurements stands for a model's and has no source: `source` is a dictionary of the numbers that
+    heddle/self_test.h makes elements by, `columns` 0 where they aren't packed, and the recipe is empty:
+
+        rt.constant @made {source = {seed = 7, limit = 0, columns = 20, depth = 8, width = 16, group = 1},
+                           source_type = tensor<2x8x16xf32>, recipe = []} : tensor<2x8x16xf32>
+
         rt.constant @w0 {source = #nn.external<"model.onnx", 4711, 589824>, source_type = tensor<384x384xf32>,
                          recipe = [ {kind = "pack", panel = 16 : i64} ]} : tensor<24x384x16xf32>
   }];

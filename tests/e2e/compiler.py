@@ -10,7 +10,7 @@ import heddle
 text = ctypes.c_char_p
 
 # HEDDLE_COMPILER_API_VERSION of the header that is mirrored here.
-API_VERSION = 7
+API_VERSION = 8
 
 
 class Options(ctypes.Structure):

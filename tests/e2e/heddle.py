@@ -50,6 +50,8 @@ def load_library():
         "heddle_program_info": (pointer(ProgramInfo), [handle]),
         "heddle_session_create": (handle, [handle, pointer(handle)]),
         "heddle_session_release": (None, [handle]),
+        "heddle_candidate_inputs_create": (handle, [handle, size_t, ctypes.c_int, pointer(handle), size_t]),
+        "heddle_candidate_compare": (handle, [handle, size_t, pointer(handle), size_t, pointer(ctypes.c_double)]),
         "heddle_session_run": (handle, [handle, text, pointer(handle), size_t, pointer(handle), size_t]),
     }
     for name, (result, arguments) in signatures.items():

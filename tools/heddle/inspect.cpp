@@ -13,6 +13,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include <heddle/candidates.h>
+
 namespace heddle::cli {
 
 namespace {
@@ -114,6 +116,21 @@ std::string describePlan(const MemoryReport &memory) {
          formatBytes(static_cast<uint64_t>(memory.plan.bytes)) + "\n";
 }
 
+/// Of an artifact for measurements, in the place of its entry points.
+std::string describeCandidates(const heddle_program_t *program) {
+  std::string out = "\nkernels to be measured, with expected times\n";
+  for (size_t i = 0; i < heddle_candidate_group_count(program); ++i) {
+    const heddle_candidate_group_t &group = *heddle_candidate_group(program, i);
+    out += "  " + std::string(group.signature) + ", rows " + group.rows + ", " + formatNumber(group.share * 100, 3) +
+           " % of the time, " + std::to_string(group.dispatches) + " dispatches a run" +
+           (group.has_expected ? "" : ", results unknown") + "\n";
+    for (size_t j = 0; j < group.candidate_count; ++j)
+      out += "    " + std::string(group.candidates[j].entry) + "  " +
+             formatNumber(group.candidates[j].seconds * 1e6, 4) + " us  " + group.candidates[j].config + "\n";
+  }
+  return out;
+}
+
 class InspectCommand : public Command {
 public:
   InspectCommand() : Command("inspect", "show what an artifact holds", "ARTIFACT [options]") {
@@ -156,8 +173,11 @@ private:
                       std::to_string(info.format_version) + ", executable ABI " +
                       std::to_string(info.executable_abi_version) + ", " + formatBytes(info.file_bytes) + " (weights " +
                       formatBytes(info.constant_bytes) + ", tables " + formatBytes(info.program_bytes) + ")\n";
-    for (size_t i = 0; i < info.entry_count; ++i)
+    const bool isForMeasurements = heddle_candidate_group_count(loaded.program.get()) != 0;
+    for (size_t i = 0; i < info.entry_count && !isForMeasurements; ++i)
       out += "\n" + describeEntry(loaded.program.get(), info.entries[i]);
+    if (isForMeasurements)
+      out += describeCandidates(loaded.program.get());
     out += "\n" + describeTargets(info) + "\n" + describeKernels(info) + describeOptions(info);
     return report ? out + "\n" + describePlan(*report) : out;
   }

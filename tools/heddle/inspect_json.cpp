@@ -6,6 +6,8 @@
 
 #include "tools/heddle/json.h"
 
+#include <heddle/candidates.h>
+
 namespace heddle::cli {
 
 static void writeStrings(JsonWriter &json, const char *key, const char *const *strings, size_t count) {
@@ -120,6 +122,26 @@ static void writeMemory(JsonWriter &json, const MemoryReport &memory) {
   json.key("dispatch_count").number(uint64_t(memory.plan.dispatch_count)).endObject();
 }
 
+/// Of an artifact for measurements.
+static void writeCandidates(JsonWriter &json, const heddle_program_t *program) {
+  json.key("candidate_groups").beginArray();
+  for (size_t i = 0; i < heddle_candidate_group_count(program); ++i) {
+    const heddle_candidate_group_t &group = *heddle_candidate_group(program, i);
+    json.beginObject().key("signature").string(group.signature).key("rows").string(group.rows);
+    json.key("kernel").string(group.kernel).key("share").number(group.share);
+    json.key("dispatches").number(uint64_t(group.dispatches)).key("has_expected").boolean(group.has_expected != 0);
+    writeStrings(json, "nodes", group.nodes, group.node_count);
+    json.key("candidates").beginArray();
+    for (size_t j = 0; j < group.candidate_count; ++j) {
+      const heddle_candidate_t &candidate = group.candidates[j];
+      json.beginObject().key("entry").string(candidate.entry).key("config").string(candidate.config);
+      json.key("seconds").number(candidate.seconds).endObject();
+    }
+    json.endArray().endObject();
+  }
+  json.endArray();
+}
+
 std::string programJson(const heddle_program_t *program, const MemoryReport *memory) {
   const heddle_program_info_t &info = *heddle_program_info(program);
   JsonWriter json;
@@ -137,6 +159,8 @@ std::string programJson(const heddle_program_t *program, const MemoryReport *mem
   writeTargets(json, info);
   writeKernels(json, info);
   writeSections(json, info);
+  if (heddle_candidate_group_count(program) != 0)
+    writeCandidates(json, program);
   if (memory)
     writeMemory(json, *memory);
   json.endObject();

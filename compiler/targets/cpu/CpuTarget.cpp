@@ -5,6 +5,7 @@
 #include "compiler/targets/cpu/CpuTarget.h"
 
 #include "compiler/targets/common/KernelName.h"
+#include "compiler/targets/cpu/ConfigSpace.h"
 #include "compiler/targets/cpu/CpuCodegen.h"
 #include "compiler/targets/cpu/CpuConfig.h"
 #include "compiler/targets/cpu/Passes.h"
@@ -92,6 +93,11 @@ void CpuTarget::addSelectionPass(OpPassManager &pm) const {
 }
 
 FailureOr<WorkShape> CpuTarget::getWorkShape(kernel::FuncOp func) const { return cpu::getWorkShape(func); }
+
+std::vector<ConfigCandidate> CpuTarget::enumerateConfigs(kernel::FuncOp func, ArrayRef<int64_t> sizes,
+                                                         const DeviceLimits &limits) const {
+  return cpu::enumerateConfigs(func, sizes, *this, limits);
+}
 
 FailureOr<KernelImage> CpuTarget::compileKernels(ModuleOp kernels, unsigned threads,
                                                  const CompileProgress &progress) const {

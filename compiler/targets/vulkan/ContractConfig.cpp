@@ -15,11 +15,6 @@ namespace heddle::vulkan {
 
 namespace {
 
-/// An invocation's tile, the workgroup's invocations along columns and rows, k in shared memory at a time.
-struct TileShape {
-  int64_t rows, columns4, lanes, rowLanes = 1, depth = 4;
-};
-
 /// The bytes that shaders of form "shared" declare: factors are f32, or bytes.
 int64_t countSharedBytes(kernel::ContractOp op, const TileShape &shape) {
   int64_t bytes = op.getForm() == kernel::ContractOp::Form::Integer ? 1 : 4;
@@ -33,15 +28,10 @@ public:
 
   /// |mostRows|: rows at which it is still taken; 0: any.
   void add(StringRef form, const TileShape &shape, ArrayRef<StringRef> features = {}, int64_t mostRows = 0) {
-    Variant variant;
-    variant.form = form.str();
+    Variant variant = makeContractVariant(op, form, shape);
     for (StringRef feature : features)
       variant.features.push_back(feature.str());
-    variant.workgroup = {shape.lanes, shape.rowLanes, 1};
-    variant.constants = {shape.rows, shape.columns4, shape.lanes, shape.rowLanes, shape.depth};
-    variant.tile = {shape.lanes * shape.columns4 * 4 / kPanelColumns, shape.rows * shape.rowLanes, 1};
     variant.most = {0, mostRows, 0};
-    variant.sharedBytes = ContractForm::parse(form).isShared ? countSharedBytes(op, shape) : 0;
     variants.push_back(variant);
   }
 
@@ -67,6 +57,17 @@ private:
 };
 
 } // namespace
+
+Variant makeContractVariant(kernel::ContractOp op, StringRef form, const TileShape &shape) {
+  Variant variant;
+  variant.form = form.str();
+  variant.workgroup = {shape.lanes, shape.rowLanes, 1};
+  variant.constants = {shape.rows, shape.columns4, shape.lanes, shape.rowLanes, shape.depth};
+  variant.tile = {shape.lanes * shape.columns4 * 4 / kPanelColumns, shape.rows * shape.rowLanes, 1};
+  variant.most = {0, 0, 0};
+  variant.sharedBytes = ContractForm::parse(form).isShared ? countSharedBytes(op, shape) : 0;
+  return variant;
+}
 
 std::vector<Variant> chooseContract(kernel::ContractOp op) {
   ContractVariants table(op);

@@ -19,6 +19,14 @@ struct ContractForm {
   static ContractForm parse(llvm::StringRef form) { return {form.starts_with("shared"), form.ends_with("_dots")}; }
 };
 
+/// An invocation's tile, the workgroup's invocations along columns and rows, k in shared memory at a time.
+struct TileShape {
+  int64_t rows, columns4, lanes, rowLanes = 1, depth = 4;
+};
+
+/// A variant of |form| for any number of rows, which asks for no feature.
+Variant makeContractVariant(kernel::ContractOp op, llvm::StringRef form, const TileShape &shape);
+
 /// Best first; the last one fits every device.
 std::vector<Variant> chooseContract(kernel::ContractOp op);
 

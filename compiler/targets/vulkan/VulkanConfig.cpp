@@ -21,22 +21,23 @@ static constexpr int64_t kInvocations = 64;
 /// Of attention where each has rows for itself: no more than the least subgroup has, so that few are idle.
 static constexpr int64_t kAttentionInvocations = 8;
 
-static std::vector<Variant> chooseMap() {
-  // Four elements an invocation hide what the indices cost; a group's elements lie side by side.
-  constexpr int64_t kElements = 4;
+Variant makeMapVariant(int64_t invocations, int64_t elements) {
   Variant plain;
   plain.form = "plain";
-  plain.workgroup = {kInvocations, 1, 1};
-  plain.constants = {kElements};
-  plain.tile = {kInvocations * kElements, 1, 1};
+  plain.workgroup = {invocations, 1, 1};
+  plain.constants = {elements};
+  plain.tile = {invocations * elements, 1, 1};
   plain.most = {0, 0, 0};
-  return {plain};
+  return plain;
 }
 
-/// Attention whose workgroups share |rows| rows for each of |rowGroups| invocations; |lanes| of these share out keys,
-/// in |groups| of four, and columns. For at most |most| rows (0: any).
-static Variant makeSharedAttention(kernel::AttentionOp op, int64_t rows, int64_t lanes, int64_t groups,
-                                   int64_t rowGroups, int64_t most) {
+static std::vector<Variant> chooseMap() {
+  // Four elements an invocation hide what the indices cost; a group's elements lie side by side.
+  return {makeMapVariant(kInvocations, /*elements=*/4)};
+}
+
+Variant makeSharedAttention(kernel::AttentionOp op, int64_t rows, int64_t lanes, int64_t groups, int64_t rowGroups,
+                            int64_t most) {
   std::optional<int64_t> size;
   if (auto constant = dyn_cast<AffineConstantExpr>(op.getBounds().getResult(kernel::AttentionOp::ValueSize)))
     size = constant.getValue();
@@ -50,6 +51,16 @@ static Variant makeSharedAttention(kernel::AttentionOp op, int64_t rows, int64_t
   tile.most = {most, 0, 0};
   tile.sharedBytes = getAttentionSharedBytes(op, rows * rowGroups);
   return tile;
+}
+
+Variant makePrivateAttention(int64_t invocations, int64_t rows) {
+  Variant own;
+  own.form = kPrivateAttention.str();
+  own.workgroup = {invocations, 1, 1};
+  own.constants = {rows, 1, 2, 4, 1};
+  own.tile = {rows * invocations, 1, 1};
+  own.most = {0, 0, 0};
+  return own;
 }
 
 /// Attention. On GPUs workgroups share rows, in classes of 48, 32 and 16 KB. Elsewhere only few rows are shared, of
@@ -72,11 +83,7 @@ static std::vector<Variant> chooseAttention(kernel::AttentionOp op) {
   // An invocation's rows share what it reads of keys and values, which all invocations read together: eight rows take
   // 0.8 of four rows' time, where there are enough of them.
   for (int64_t rows : {4, 8}) {
-    Variant own;
-    own.form = kPrivateAttention.str();
-    own.workgroup = {kAttentionInvocations, 1, 1};
-    own.constants = {rows, 1, 2, 4, 1};
-    own.tile = {rows * kAttentionInvocations, 1, 1};
+    Variant own = makePrivateAttention(kAttentionInvocations, rows);
     own.most = {rows == 4 ? own.tile[kX] : 0, 0, 0};
     variants.push_back(own);
   }
@@ -136,7 +143,7 @@ static std::vector<Variant> chooseTopK(kernel::TopKOp op) {
   return {chooseRows(length ? length.getValue() : 0, 1).back()};
 }
 
-static std::vector<Variant> chooseVariants(kernel::FuncOp func) {
+std::vector<Variant> chooseVariants(kernel::FuncOp func) {
   Operation *root = func.getRoot();
   if (isa<kernel::MapOp>(root))
     return chooseMap();

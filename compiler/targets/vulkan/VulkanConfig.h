@@ -9,6 +9,20 @@
 
 namespace heddle::vulkan {
 
+/// Each of a workgroup's |invocations| computes |elements| neighbours.
+Variant makeMapVariant(int64_t invocations, int64_t elements);
+
+/// Attention whose workgroups share |rows| rows for each of |rowGroups| invocations; |lanes| of these share out keys,
+/// in |groups| of four, and columns. For at most |most| rows (0: any).
+Variant makeSharedAttention(kernel::AttentionOp op, int64_t rows, int64_t lanes, int64_t groups, int64_t rowGroups,
+                            int64_t most);
+
+/// Attention of which each of |invocations| has |rows| rows for itself.
+Variant makePrivateAttention(int64_t invocations, int64_t rows);
+
+/// The table: variants for |func|, best first.
+std::vector<Variant> chooseVariants(kernel::FuncOp func);
+
 /// The config of |func|: its variants, best first; the last one fits every device.
 kernel::LoweringConfigAttr selectConfig(kernel::FuncOp func);
 

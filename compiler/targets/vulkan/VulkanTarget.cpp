@@ -9,6 +9,7 @@
 #include "compiler/targets/common/KernelName.h"
 #include "compiler/targets/common/SplitDoubles.h"
 #include "compiler/targets/vulkan/CompileShader.h"
+#include "compiler/targets/vulkan/ConfigSpace.h"
 #include "compiler/targets/vulkan/Generators.h"
 #include "compiler/targets/vulkan/Passes.h"
 #include "mlir/Pass/PassManager.h"
@@ -42,6 +43,11 @@ FailureOr<WorkShape> VulkanTarget::getWorkShape(kernel::FuncOp func) const {
     for (AffineExpr step : steps)
       shape.axes.push_back(map(step));
   return shape;
+}
+
+std::vector<ConfigCandidate> VulkanTarget::enumerateConfigs(kernel::FuncOp func, ArrayRef<int64_t> sizes,
+                                                            const DeviceLimits &limits) const {
+  return vulkan::enumerateConfigs(func, sizes, limits);
 }
 
 std::string VulkanTarget::getKernelName(kernel::FuncOp func) const {

@@ -20,6 +20,8 @@ public:
   bool seesConstants() const override { return true; }
   void addSelectionPass(mlir::OpPassManager &pm) const override;
   mlir::FailureOr<WorkShape> getWorkShape(kernel::FuncOp func) const override;
+  std::vector<ConfigCandidate> enumerateConfigs(kernel::FuncOp func, llvm::ArrayRef<int64_t> sizes,
+                                                const DeviceLimits &limits) const override;
   std::string getKernelName(kernel::FuncOp func) const override;
   mlir::FailureOr<KernelImage> compileKernels(mlir::ModuleOp kernels, unsigned threads,
                                               const CompileProgress &progress) const override;
