@@ -2,7 +2,8 @@
 //
 // Writes the artifact of fixtures.py's model.onnx by hand, so that golden cases also run where no compiler is built:
 // ids (batch, sequence) -> rows of a table of 10 -> plus bias (batch, sequence, 4). Then the same without code for a
-// CPU, with shaders in its place that no driver would take: for cases that end before one is asked.
+// CPU, with shaders in its place that no driver would take: for cases that end before one is asked. Last candidates for
+// `heddle tune`.
 
 #include <cstdio>
 
@@ -24,6 +25,33 @@ void add_variants(fb::TargetT &target) {
   auto better = std::make_unique<fb::ShaderVariantT>(*variants[0]);
   better->features = {"float16", "integer_dot_product_accelerated"};
   variants.insert(variants.begin(), std::move(better));
+}
+
+/// Candidates of one kernel: what is there is slow, one is quick, one computes something else, one crashes.
+test::artifact_bytes candidates() {
+  test::artifact_builder builder;
+  auto group = std::make_unique<fb::CandidateGroupT>();
+  for (const char *kernel : {"test_slow", "test_trap", "test_scratch", "test_quick"}) {
+    test::entry_builder entry = builder.add_entry(kernel);
+    const fb::Binding sizes = entry.input("sizes", fb::ElementType::i64, {"sizes"});
+    const uint32_t count = entry.value(sizes, 0);
+    const fb::Binding result = entry.output("result", fb::ElementType::f32, {"result"}, {count});
+    entry.dispatch(builder.kernel(kernel, 1, 1), {result}, {count}, {count, entry.constant(1), entry.constant(64), {}});
+    auto candidate = std::make_unique<fb::CandidateT>();
+    candidate->entry = static_cast<uint32_t>(group->candidates.size());
+    candidate->config = "{\"tile\":" + std::to_string(group->candidates.size()) + "}";
+    group->candidates.push_back(std::move(candidate));
+  }
+  group->signature = "f32_map_?_0badcafe";
+  group->rows = "any";
+  group->kernel = "f32_map_x16";
+  group->nodes = {"/dense/Add"};
+  group->share = 1;
+  group->dispatches = 1;
+  group->timing = std::make_unique<fb::CandidateCaseT>();
+  group->timing->sizes = {2};
+  builder.program.candidates.push_back(std::move(group));
+  return builder.build();
 }
 
 } // namespace
@@ -54,7 +82,7 @@ int main(int argc, char **argv) {
   entry.dispatch(add, {embedded, bias, result}, {count}, {blocks, one, zero, dims, "/dense/Add"});
 
   entry.table().steps[0]->instruction.AsDispatch()->error_sites[0]->what = "index";
-  bool isWritten = argc == 3 && write(builder.build(), argv[1]);
+  bool isWritten = argc == 4 && write(candidates(), argv[3]) && write(builder.build(), argv[1]);
   add_variants(builder.add_shader_target());
   builder.build();
   // The dispatches have axes for the shaders now; the CPU's part goes.
@@ -62,7 +90,7 @@ int main(int argc, char **argv) {
   for (auto &step : entry.table().steps)
     step->instruction.AsDispatch()->targets.erase(step->instruction.AsDispatch()->targets.begin());
   if (!isWritten || !write(builder.build(), argv[2])) {
-    std::fprintf(stderr, "usage: heddle-golden-artifact FILE SHADER_FILE, which can be written\n");
+    std::fprintf(stderr, "usage: heddle-golden-artifact FILE SHADER_FILE CANDIDATES_FILE, which can be written\n");
     return 2;
   }
   return 0;

@@ -95,6 +95,21 @@ int32_t test_slow(const heddle_dispatch_t *dispatch, int64_t begin, int64_t end,
   return HEDDLE_KERNEL_OK;
 }
 
+/// What test_slow computes, at once.
+int32_t test_quick(const heddle_dispatch_t *dispatch, int64_t begin, int64_t end, void *scratch) {
+  float *out = dispatch->bindings[0];
+  (void)scratch;
+  for (int64_t i = begin; i < end; ++i)
+    out[i] = 500000;
+  return HEDDLE_KERNEL_OK;
+}
+
+/// Ends the process.
+int32_t test_trap(const heddle_dispatch_t *dispatch, int64_t begin, int64_t end, void *scratch) {
+  (void)dispatch, (void)begin, (void)end, (void)scratch;
+  __builtin_trap();
+}
+
 /// Returns a value that no version of the ABI has.
 int32_t test_unknown_code(const heddle_dispatch_t *dispatch, int64_t begin, int64_t end, void *scratch) {
   (void)begin, (void)end, (void)scratch;

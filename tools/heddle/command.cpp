@@ -12,6 +12,7 @@ std::vector<std::unique_ptr<Command>> makeCommands() {
   commands.push_back(makeRunCommand());
   commands.push_back(makeBenchCommand());
   commands.push_back(makeVerifyCommand());
+  commands.push_back(makeTuneCommand());
   commands.push_back(makeInspectCommand());
   commands.push_back(makeDevicesCommand());
   commands.push_back(makeExplainCommand());

@@ -55,6 +55,12 @@
     "of them, and .jsonl files. Of these each line is a list of ids, a list of such lists of one length, or an "       \
     "object with a list for each input. The message names the file and the line.\n\n"                                  \
     "Example: a line [101, 2023, 102] is one sequence; masks and token types are made for it.")                        \
+  X(H0141, "nothing to measure",                                                                                       \
+    "heddle tune --measure takes an artifact with candidates: kernels of a model in several configurations each, "     \
+    "which the compiler's library exports. Artifacts of models have none. One that is damaged may have some that "     \
+    "nobody can read.\n\n"                                                                                             \
+    "Example: heddle tune --measure candidates.heddle -o this.tuning.jsonl, with heddle_compiler_export_candidates "   \
+    "having made candidates.heddle.")                                                                                  \
   X(H0320, "missing input",                                                                                            \
     "A run needs a value for each of the model's inputs but the optional ones. Give it with --input, or have it "      \
     "generated with --shape. The help line lists the inputs with their types and shapes.\n\n"                          \
@@ -90,6 +96,10 @@
     "Outputs go to a .npz file, or to a .npy file if there is only one output. The form is told by the name. Without " \
     "--output they are printed.\n\n"                                                                                   \
     "Example: heddle run model.heddle --input @inputs.npz --output out.npz.")                                          \
+  X(H0420, "measuring process can't start",                                                                            \
+    "heddle tune measures in a process of its own, so that a driver or a kernel that crashes takes nothing with it. "  \
+    "That process ended before it could measure anything. The message says how.\n\n"                                   \
+    "Example: heddle run with the same artifact and --device shows whether the device works.")                         \
   X(H0520, "file can't be read",                                                                                       \
     "The operating system refused to open or read the file. The message has its reason. Relative paths start at the "  \
     "working directory.\n\n"                                                                                           \

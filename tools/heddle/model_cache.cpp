@@ -46,32 +46,35 @@ static uint64_t hashOf(const std::string &text) {
   return hash;
 }
 
-/// Path, size and time of last change; the path alone for what can't be looked at.
-static std::string identityOf(const fs::path &path) {
+std::string fileIdentity(const std::string &path) {
   struct stat status;
-  std::string identity = path.string();
+  std::string identity = path;
   if (stat(path.c_str(), &status) == 0)
     identity += " " + std::to_string(status.st_size) + " " + std::to_string(status.st_mtim.tv_sec) + "." +
                 std::to_string(status.st_mtim.tv_nsec);
   return identity + "\n";
 }
 
-static std::string keyOf(const fs::path &model, const std::string &target, const CompilerLibrary &compiler) {
+std::string modelIdentity(const std::string &model) {
   std::error_code ignored;
   fs::path path = fs::canonical(model, ignored);
-  std::string key = identityOf(path);
+  std::string key = fileIdentity(path.string());
   if (fs::is_directory(path, ignored)) {
     // Sorted, because folders list their files in any order.
     std::set<fs::path> files;
     for (const fs::directory_entry &file : fs::directory_iterator(path, ignored))
       files.insert(file.path());
     for (const fs::path &file : files)
-      key += identityOf(file);
+      key += fileIdentity(file.string());
   } else {
     for (const std::string &name : externalFiles(readFile(path)))
-      key += identityOf(path.parent_path() / name);
+      key += fileIdentity((path.parent_path() / name).string());
   }
-  key += std::string(heddle_version()) + " " + compiler.version() + " ";
+  return key;
+}
+
+static std::string keyOf(const std::string &model, const std::string &target, const CompilerLibrary &compiler) {
+  std::string key = modelIdentity(model) + heddle_version() + " " + compiler.version() + " ";
   if (!target.empty())
     return key + target;
   key += heddle_host_info()->cpu_name;
