@@ -34,6 +34,7 @@ struct run_request {
   const std::atomic<run_state> *state; ///< polled: another thread may set it to cancelled
   heddle_observer_fn_t observer;       ///< may be null
   void *observer_user;
+  std::vector<heddle_span_t> *spans; ///< empty, for the run to fill as heddle_session_spans says; null: none are wanted
 };
 
 enum class buffer_access { read, write };
@@ -62,6 +63,10 @@ class device_program {
 public:
   virtual ~device_program() = default;
   virtual std::unique_ptr<device_session> create_session() const = 0;
+  /// Sets what a session's run of |entry| by |plan| takes, and the program itself: all but the artifact's tables and
+  /// the caller's tensors. |out| is zero.
+  virtual heddle_status_t measure_memory(const entry_table &entry, const plan &plan,
+                                         heddle_memory_info_t *out) const = 0;
   /// heddle_program_note(); any thread.
   virtual const char *note(size_t) const { return nullptr; }
 };

@@ -21,6 +21,12 @@ constexpr size_t huge_page_bytes = size_t(2) << 20;
 
 memory_block::~memory_block() { std::free(data_); }
 
+size_t memory_block::rounded(size_t bytes) {
+  // From half a huge page on, the rounding costs less than the faults and TLB entries of small pages.
+  return align_up(bytes == 0 ? 1 : bytes,
+                  bytes >= huge_page_bytes / 2 ? huge_page_bytes : size_t(HEDDLE_BUFFER_ALIGNMENT));
+}
+
 bool memory_block::reserve(size_t bytes) {
   if (data_ && bytes <= capacity_)
     return true;
@@ -31,10 +37,9 @@ bool memory_block::reserve(size_t bytes) {
   // Half the address space is no size that any sum below could wrap at.
   if (bytes > SIZE_MAX / 2)
     return false;
-  // From half a huge page on, the rounding costs less than the faults and TLB entries of small pages.
+  const size_t size = rounded(bytes);
   const bool huge = bytes >= huge_page_bytes / 2;
   const size_t alignment = huge ? huge_page_bytes : HEDDLE_BUFFER_ALIGNMENT;
-  const size_t size = align_up(bytes == 0 ? 1 : bytes, alignment);
   data_ = static_cast<std::byte *>(std::aligned_alloc(alignment, size));
   if (!data_)
     return false;

@@ -20,6 +20,9 @@ public:
       : data_(std::exchange(other.data_, nullptr)), capacity_(std::exchange(other.capacity_, 0)) {}
   ~memory_block();
 
+  /// Bytes that a block of |bytes| takes.
+  static size_t rounded(size_t bytes);
+
   /// Makes room for |bytes|, at least one. Returns false, and holds nothing, if the system has not enough.
   bool reserve(size_t bytes);
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <numeric>
 
 #include <heddle/executable_abi.h>
 
@@ -169,21 +170,46 @@ heddle_status_t load_memory(const void *data, size_t length, heddle_release_fn_t
   return nullptr;
 }
 
+/// Plans a run; |out_entry| is the entry point that does the work.
 heddle_status_t plan_entry(const heddle_program_t *program, const char *entry, const heddle_tensor_t *const *inputs,
-                           size_t input_count, heddle_plan_info_t *out_plan) {
-  if (!program || !out_plan)
-    return fail(error::H0101, !program ? "program is null" : "out_plan is null");
+                           size_t input_count, const entry_table **out_entry, plan *out_plan) {
   const entry_table *found = nullptr;
   HEDDLE_RETURN_IF_ERROR(find_entry(program->loaded.tables, entry, &found));
   std::vector<const heddle_tensor_t *> complete;
   HEDDLE_RETURN_IF_ERROR(complete_inputs(*found, defaults_of(*program, *found), inputs, input_count, &complete));
   // A default's values may be read, and the artifact may have shrunk since it was mapped.
   HEDDLE_RETURN_IF_ERROR(program->loaded.source.check_length());
+  *out_entry = specialized_entry(program->loaded.tables, found, complete.data());
+  HEDDLE_RETURN_IF_ERROR(check_values_are_readable(**out_entry, complete.data()));
+  return make_plan(program->loaded.tables, **out_entry, program->target, complete.data(), out_plan);
+}
+
+heddle_status_t describe_plan(const heddle_program_t *program, const char *entry, const heddle_tensor_t *const *inputs,
+                              size_t input_count, heddle_plan_info_t *out_plan) {
+  if (!program || !out_plan)
+    return fail(error::H0101, !program ? "program is null" : "out_plan is null");
+  const entry_table *found = nullptr;
   plan plan;
-  found = specialized_entry(program->loaded.tables, found, complete.data());
-  HEDDLE_RETURN_IF_ERROR(check_values_are_readable(*found, complete.data()));
-  HEDDLE_RETURN_IF_ERROR(make_plan(program->loaded.tables, *found, program->target, complete.data(), &plan));
+  HEDDLE_RETURN_IF_ERROR(plan_entry(program, entry, inputs, input_count, &found, &plan));
   *out_plan = {plan.arena_bytes, plan.scratch_bytes, plan.flops, plan.bytes, found->dispatch_count};
+  return nullptr;
+}
+
+heddle_status_t measure_memory(const heddle_program_t *program, const char *entry, const heddle_tensor_t *const *inputs,
+                               size_t input_count, heddle_memory_info_t *out_memory) {
+  if (!program || !out_memory)
+    return fail(error::H0101, !program ? "program is null" : "out_memory is null");
+  if (!program->device)
+    return fail(error::H0103, "the program was loaded for inspection only", "load it without inspect_only");
+  const entry_table *found = nullptr;
+  plan plan;
+  HEDDLE_RETURN_IF_ERROR(plan_entry(program, entry, inputs, input_count, &found, &plan));
+  heddle_memory_info_t memory = {};
+  HEDDLE_RETURN_IF_ERROR(program->device->measure_memory(*found, plan, &memory));
+  memory.program_bytes = static_cast<int64_t>(program->loaded.tables.program_bytes);
+  memory.input_bytes = std::accumulate(plan.input_bytes.begin(), plan.input_bytes.end(), int64_t(0));
+  memory.output_bytes = std::accumulate(plan.output_bytes.begin(), plan.output_bytes.end(), int64_t(0));
+  *out_memory = memory;
   return nullptr;
 }
 
@@ -223,5 +249,11 @@ const heddle_tensor_t *heddle_program_default_input(const heddle_program_t *prog
 heddle_status_t heddle_program_plan(const heddle_program_t *program, const char *entry,
                                     const heddle_tensor_t *const *inputs, size_t input_count,
                                     heddle_plan_info_t *out_plan) {
-  return at_border([&] { return plan_entry(program, entry, inputs, input_count, out_plan); });
+  return at_border([&] { return describe_plan(program, entry, inputs, input_count, out_plan); });
+}
+
+heddle_status_t heddle_program_memory(const heddle_program_t *program, const char *entry,
+                                      const heddle_tensor_t *const *inputs, size_t input_count,
+                                      heddle_memory_info_t *out_memory) {
+  return at_border([&] { return measure_memory(program, entry, inputs, input_count, out_memory); });
 }

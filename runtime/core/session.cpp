@@ -47,6 +47,8 @@ struct heddle_session_t {
   std::vector<heddle_tensor_t *> kept; ///< retained: tensors of a submitted run
   heddle_observer_fn_t observer = nullptr;
   void *observer_user = nullptr;
+  bool records_spans = false;
+  std::vector<heddle_span_t> spans; ///< of the last run
   std::atomic<run_state> state{run_state::idle};
   std::atomic<bool> is_submitted{false}; ///< and not finished; state isn't idle then
 };
@@ -159,6 +161,7 @@ private:
 heddle_status_t prepare(heddle_session_t *session, const char *entry_name, const heddle_tensor_t *const *given_inputs,
                         size_t input_count, heddle_tensor_t *const *given_outputs, size_t output_count,
                         run_request *out_request) {
+  session->spans.clear();
   const artifact &loaded = session->program->loaded;
   const entry_table *entry = nullptr;
   HEDDLE_RETURN_IF_ERROR(find_entry(loaded.tables, entry_name, &entry));
@@ -186,7 +189,8 @@ heddle_status_t prepare(heddle_session_t *session, const char *entry_name, const
                   session->output_buffers.data(),
                   &session->state,
                   session->observer,
-                  session->observer_user};
+                  session->observer_user,
+                  nullptr};
   return nullptr;
 }
 
@@ -195,7 +199,12 @@ heddle_status_t run(heddle_session_t *session, const char *entry, const heddle_t
   new_outputs made(session, out_outputs);
   run_request request = {};
   HEDDLE_RETURN_IF_ERROR(prepare(session, entry, inputs, input_count, out_outputs, output_count, &request));
-  HEDDLE_RETURN_IF_ERROR(session->device->run(request));
+  if (session->records_spans)
+    request.spans = &session->spans;
+  if (heddle_status_t status = session->device->run(request)) {
+    session->spans.clear(); // of a part of the run
+    return status;
+  }
   made.hand_out();
   return nullptr;
 }
@@ -307,4 +316,11 @@ void heddle_session_cancel(heddle_session_t *session) {
 void heddle_session_set_observer(heddle_session_t *session, heddle_observer_fn_t observer, void *user) {
   session->observer = observer;
   session->observer_user = user;
+}
+
+void heddle_session_record_spans(heddle_session_t *session, int is_on) { session->records_spans = is_on != 0; }
+
+const heddle_span_t *heddle_session_spans(const heddle_session_t *session, size_t *out_count) {
+  *out_count = session->spans.size();
+  return session->spans.data();
 }

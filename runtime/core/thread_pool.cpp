@@ -152,6 +152,7 @@ bool thread_pool::take(share &from, bool is_own, uint32_t *begin, uint32_t *end)
 
 uint32_t thread_pool::take_ranges(unsigned worker) {
   uint32_t finished = 0;
+  const share *last = nullptr;
   for (unsigned i = 0; i < thread_count_; ++i) {
     uint32_t begin = 0;
     uint32_t end = 0;
@@ -160,8 +161,12 @@ uint32_t thread_pool::take_ranges(unsigned worker) {
     while (take(from, i == 0, &begin, &end)) {
       from.fn(from.context, worker, begin, end);
       finished += end - begin;
+      last = &from;
     }
   }
+  // All units were of one region, which waits for them to be counted.
+  if (last && last->finish)
+    last->finish(last->context, worker);
   return finished;
 }
 
@@ -177,11 +182,13 @@ void thread_pool::wait_for_region(unsigned worker, uint32_t seen) {
   sleepers_.fetch_sub(1, std::memory_order_relaxed);
 }
 
-void thread_pool::run(uint32_t unit_count, range_fn_t fn, void *context) {
+void thread_pool::run(uint32_t unit_count, range_fn_t fn, void *context, finish_fn_t finish) {
   if (unit_count <= 1 || thread_count_ == 1 || busy_.exchange(true, std::memory_order_acquire)) {
     const uint32_t step = unit_count / lone_ranges + 1;
     for (uint32_t begin = 0; begin < unit_count; begin += std::min(step, unit_count - begin))
       fn(context, 0, begin, begin + std::min(step, unit_count - begin));
+    if (finish && unit_count != 0)
+      finish(context, 0);
     return;
   }
   done_.store(0, std::memory_order_relaxed);
@@ -191,6 +198,7 @@ void thread_pool::run(uint32_t unit_count, range_fn_t fn, void *context) {
   for (unsigned i = 0; i < sharers; ++i) {
     shares_[i].fn = fn;
     shares_[i].context = context;
+    shares_[i].finish = finish;
     shares_[i].units.store(pack(border(i), border(i + 1)), std::memory_order_release);
   }
   wake_word_.fetch_add(1, std::memory_order_seq_cst);

@@ -25,6 +25,8 @@ class thread_pool {
 public:
   /// Does the units begin <= i < end. |worker| is 0 for the calling thread and below thread_count() for the others.
   using range_fn_t = void (*)(void *context, unsigned worker, uint32_t begin, uint32_t end);
+  /// Called by a thread that has done units of a region and finds no more. It may find some after all, and calls again.
+  using finish_fn_t = void (*)(void *context, unsigned worker);
 
   thread_pool() = default;
   thread_pool(const thread_pool &) = delete;
@@ -37,9 +39,9 @@ public:
 
   unsigned thread_count() const { return thread_count_; }
 
-  /// Has |fn| do each unit 0 <= unit < |unit_count| once, in ranges, and returns when all calls have returned. If the
-  /// workers serve another run(), the calling thread does all units itself.
-  void run(uint32_t unit_count, range_fn_t fn, void *context);
+  /// Has |fn| do each unit 0 <= unit < |unit_count| once, in ranges, and returns when all calls have returned, those of
+  /// |finish| too, which may be null. If the workers serve another run(), the calling thread does all units itself.
+  void run(uint32_t unit_count, range_fn_t fn, void *context, finish_fn_t finish = nullptr);
 
 private:
   struct worker_start {
@@ -58,6 +60,7 @@ private:
     // Written by the caller of run() while no unit is left, read only by who has taken a unit: never a race.
     range_fn_t fn = nullptr;
     void *context = nullptr;
+    finish_fn_t finish = nullptr;
   };
 
   static void *worker_main(void *start);

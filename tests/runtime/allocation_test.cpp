@@ -95,6 +95,7 @@ TEST(Allocation, AWarmRunAllocatesNothing) {
   size_t observed = 0;
   heddle_session_set_observer(
       session.get(), [](void *user, const heddle_dispatch_info_t *) { ++*static_cast<size_t *>(user); }, &observed);
+  heddle_session_record_spans(session.get(), 1);
   EXPECT_OK(heddle_session_run(session.get(), "main", inputs, 2, outputs, 1));
   const size_t before = allocations.load();
   heddle_status_t status = nullptr;

@@ -100,10 +100,13 @@ TEST_P(Fault, PlanningAndRunningReportThatMemoryIsOut) {
   const heddle_tensor_t *inputs[] = {ids.get(), mask.get()};
   heddle_plan_info_t info;
   EXPECT_GT(fail_at_each([&] { return heddle_program_plan(program.get(), nullptr, inputs, 2, &info); }, on()), 2);
+  heddle_memory_info_t memory;
+  EXPECT_GT(fail_at_each([&] { return heddle_program_memory(program.get(), nullptr, inputs, 2, &memory); }, on()), 2);
 
   heddle_session_t *session = nullptr;
   EXPECT_GT(fail_at_each([&] { return heddle_session_create(program.get(), &session); }, on()), 1);
   heddle_session_set_observer(session, [](void *, const heddle_dispatch_info_t *) {}, nullptr);
+  heddle_session_record_spans(session, 1);
   heddle_tensor_t *output = nullptr;
   // Vectors that have grown keep their memory, so each attempt here gets one step further than the one before.
   EXPECT_GT(fail_at_each([&] { return heddle_session_run(session, "main", inputs, 2, &output, 1); }, on()), 5);

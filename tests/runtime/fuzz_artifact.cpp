@@ -117,6 +117,9 @@ void plan_entry(const program &program, const heddle_entry_info_t &entry, int64_
   const std::vector<const heddle_tensor_t *> handles = handles_of(program, entry, inputs);
   heddle_plan_info_t plan;
   const status status{heddle_program_plan(program.get(), entry.name, handles.data(), handles.size(), &plan)};
+  heddle_memory_info_t memory;
+  const heddle::status measured{
+      heddle_program_memory(program.get(), entry.name, handles.data(), handles.size(), &memory)};
 }
 
 /// Overwrites what would be executable of the image at |image| with return instructions.

@@ -300,6 +300,43 @@ TEST(Devices, TheCpuComesFirst) {
   expect_failure(heddle_device_list_create(nullptr), "H0101", "out_list is null");
 }
 
+TEST(Memory, OfARunIsKnownBeforeIt) {
+  const artifact_bytes artifact = scale_model().build();
+  const thread_pool pool = make_pool(3);
+  heddle_program_options_t options = {};
+  options.thread_pool = pool.get();
+  const program program = load(artifact, options);
+  const tensor x = counting_tensor({3, 100});
+  const heddle_tensor_t *inputs[] = {x.get()};
+  heddle_memory_info_t memory = {};
+  EXPECT_OK(heddle_program_memory(program.get(), nullptr, inputs, 1, &memory));
+  EXPECT_EQ(memory.weight_bytes, 4);
+  EXPECT_EQ(memory.table_bytes, 0);
+  EXPECT_EQ(memory.arena_bytes, 1216);
+  EXPECT_EQ(memory.input_bytes, 1200);
+  EXPECT_EQ(memory.output_bytes, 1200);
+  EXPECT_GT(memory.code_bytes, 0);
+  EXPECT_EQ(memory.program_bytes, static_cast<int64_t>(program.info().program_bytes));
+  EXPECT_EQ(memory.device_weight_bytes + memory.device_arena_bytes + memory.transfer_bytes, 0);
+  expect_failure(heddle_program_memory(program.get(), nullptr, nullptr, 0, &memory), "H0302",
+                 "expects 1 inputs, got 0");
+}
+
+TEST(Memory, CountsTheRowsOfATableThatARunReads) {
+  const artifact_bytes artifact = embedding_model(/*rows=*/1000).build();
+  const tensor ids = make_tensor<int64_t>(HEDDLE_ELEMENT_I64, {2, 40}, std::vector<int64_t>(80, 3));
+  const heddle_tensor_t *inputs[] = {ids.get(), ids.get()};
+  for (const heddle_weights_t weights : {HEDDLE_WEIGHTS_MAP, HEDDLE_WEIGHTS_COPY}) {
+    heddle_program_options_t options = {};
+    options.weights = weights;
+    const program program = load(artifact, options);
+    heddle_memory_info_t memory = {};
+    EXPECT_OK(heddle_program_memory(program.get(), nullptr, inputs, 2, &memory));
+    EXPECT_EQ(memory.weight_bytes + memory.table_bytes, 16000);
+    EXPECT_EQ(memory.weight_bytes, weights == HEDDLE_WEIGHTS_MAP ? 2 * 40 * 4 * 4 : 16000);
+  }
+}
+
 TEST(Inspection, NeedsNoFittingTarget) {
   artifact_builder builder = scale_model();
   builder.program.targets.clear();
@@ -311,6 +348,9 @@ TEST(Inspection, NeedsNoFittingTarget) {
   EXPECT_EQ(program.info().targets[0].selected, 0);
   heddle_session_t *session = nullptr;
   expect_failure(heddle_session_create(program.get(), &session), "H0103", "the program was loaded for inspection only");
+  heddle_memory_info_t memory = {};
+  expect_failure(heddle_program_memory(program.get(), nullptr, nullptr, 0, &memory), "H0103",
+                 "the program was loaded for inspection only");
   heddle_plan_info_t plan = {};
   const tensor x = counting_tensor({3, 100});
   const heddle_tensor_t *inputs[] = {x.get()};

@@ -51,6 +51,71 @@ TEST(Observer, SeesEachDispatchWithItsResults) {
   EXPECT_EQ(seen.kernels.size(), 2u);
 }
 
+std::vector<heddle_span_t> spans_of(const session &session) {
+  size_t count = 0;
+  const heddle_span_t *spans = heddle_session_spans(session.get(), &count);
+  return {spans, spans + count};
+}
+
+TEST(Spans, HoldEachItemOnceAndOneThreadsFollowEachOther) {
+  const artifact_bytes artifact = scale_model().build();
+  for (const unsigned threads : {1u, 3u}) {
+    const thread_pool pool = make_pool(threads);
+    heddle_program_options_t options = {};
+    options.thread_pool = pool.get();
+    const program program = load(artifact, options);
+    const session session = make_session(program);
+    EXPECT_TRUE(spans_of(session).empty());
+    heddle_session_record_spans(session.get(), 1);
+    const tensor x = counting_tensor({16, 100});
+    for (int run = 0; run < 20; ++run) {
+      ASSERT_TRUE(bool(session.run(nullptr, {&x}, 1)));
+      int64_t items[2] = {};
+      const heddle_span_t *before = nullptr;
+      const std::vector<heddle_span_t> spans = spans_of(session);
+      for (const heddle_span_t &span : spans) {
+        ASSERT_LT(span.dispatch, 2u);
+        ASSERT_LT(span.thread, threads);
+        items[span.dispatch] += span.items;
+        EXPECT_GT(span.items, 0);
+        EXPECT_GE(span.first_item, 0);
+        EXPECT_LE(span.items, span.end_item - span.first_item);
+        EXPECT_LE(span.begin_nanoseconds, span.end_nanoseconds);
+        if (before && before->thread == span.thread) {
+          EXPECT_LT(before->dispatch, span.dispatch);
+          EXPECT_LE(before->end_nanoseconds, span.begin_nanoseconds);
+        }
+        before = &span;
+      }
+      EXPECT_EQ(items[0], 100);
+      EXPECT_EQ(items[1], 100);
+    }
+    heddle_session_record_spans(session.get(), 0);
+    ASSERT_TRUE(bool(session.run(nullptr, {&x}, 1)));
+    EXPECT_TRUE(spans_of(session).empty());
+  }
+}
+
+TEST(Spans, AreNoneOfARunThatFails) {
+  const artifact_bytes artifact = scale_model().build();
+  const program program = load(artifact);
+  const session session = make_session(program);
+  heddle_session_record_spans(session.get(), 1);
+  const tensor x = counting_tensor({2, 2});
+  ASSERT_TRUE(bool(session.run(nullptr, {&x}, 1)));
+  EXPECT_FALSE(spans_of(session).empty());
+  heddle_session_set_observer(
+      session.get(),
+      [](void *user, const heddle_dispatch_info_t *) { heddle_session_cancel(static_cast<heddle_session_t *>(user)); },
+      session.get());
+  ASSERT_FALSE(bool(session.run(nullptr, {&x}, 1)));
+  EXPECT_TRUE(spans_of(session).empty());
+  heddle_session_set_observer(session.get(), nullptr, nullptr);
+  const tensor wrong = counting_tensor({2});
+  ASSERT_FALSE(bool(session.run(nullptr, {&wrong}, 1)));
+  EXPECT_TRUE(spans_of(session).empty());
+}
+
 /// One dispatch of |items| work items that take a millisecond each.
 artifact_builder slow_model(int64_t items) {
   artifact_builder builder;

@@ -68,6 +68,29 @@ TEST(ThreadPool, WhatUnitsWroteIsVisibleAfterwards) {
   }
 }
 
+TEST(ThreadPool, TellsEachThreadThatWorkedOfItsEnd) {
+  struct ends {
+    std::vector<int> units, told; ///< of each worker
+  };
+  for (unsigned threads : {1, 3}) {
+    const thread_pool pool = make_pool(threads);
+    for (uint32_t units : {0, 1, 2, 64}) {
+      for (int round = 0; round < 200; ++round) {
+        ends seen = {std::vector<int>(threads), std::vector<int>(threads)};
+        pool.get()->pool.run(
+            units,
+            [](void *context, unsigned worker, uint32_t begin, uint32_t end) {
+              auto &seen = *static_cast<ends *>(context);
+              seen.units[worker] += static_cast<int>(end - begin);
+            },
+            &seen, [](void *context, unsigned worker) { ++static_cast<ends *>(context)->told[worker]; });
+        for (unsigned worker = 0; worker < threads; ++worker)
+          ASSERT_EQ(seen.told[worker] != 0, seen.units[worker] != 0);
+      }
+    }
+  }
+}
+
 TEST(ThreadPool, ServesSeveralCallersAtOnce) {
   const thread_pool pool = make_pool(3);
   std::vector<std::thread> callers;

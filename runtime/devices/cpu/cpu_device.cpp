@@ -4,6 +4,11 @@
 
 #include "runtime/devices/cpu/cpu_device.h"
 
+#include <algorithm>
+#include <functional>
+#include <numeric>
+#include <string_view>
+
 #include <heddle/executable_abi.h>
 
 #include "runtime/core/checked_math.h"
@@ -41,6 +46,7 @@ heddle_status_t cpu_program::load(const load_request &request) {
   const target_table &target = tables_->targets[request.target];
   const section_table &section = tables_->sections[target.section];
   HEDDLE_RETURN_IF_ERROR(image_.load(loaded.source, section));
+  code_bytes_ = static_cast<int64_t>(section.length);
   for (size_t i = 0; i < target.kernels.size(); ++i) {
     const void *address = image_.code_address(target.kernels[i]);
     if (!address)
@@ -53,6 +59,70 @@ heddle_status_t cpu_program::load(const load_request &request) {
   for (const constant_table &constant : tables_->constants)
     constants_.push_back(loaded.source.data() + constant.offset);
   return nullptr;
+}
+
+/// A map's or a row's result has an element for each one that it reads of an operand at most: what is larger is a
+/// table, of which it reads some rows. Any other root may read all of it.
+int64_t cpu_program::resident_bytes(const dispatch_step &dispatch, const plan &plan, uint64_t length) const {
+  const std::string_view root = tables_->kernels[dispatch.kernel].root;
+  if (root != "map" && root != "rowwise")
+    return static_cast<int64_t>(length);
+  int64_t result_bytes = 0;
+  for (const result_table &result : dispatch.results) {
+    int64_t dims[HEDDLE_MAX_RANK] = {};
+    read_dims(plan, result.slots, dims);
+    result_bytes += std::accumulate(dims, dims + result.slots.size(),
+                                    static_cast<int64_t>(heddle_element_type_size(result.type)), std::multiplies<>());
+  }
+  return std::min(result_bytes, static_cast<int64_t>(length));
+}
+
+void cpu_program::measure_mapped_weights(const entry_table &entry, const plan &plan, heddle_memory_info_t *out) const {
+  // Of each constant the most that any dispatch reads.
+  std::vector<int64_t> read(tables_->constants.size(), 0);
+  auto note = [&](const binding_table &binding, int64_t bytes) {
+    if (binding.kind == binding_kind::constant)
+      read[binding.index] = std::max(read[binding.index], bytes);
+  };
+  for (const step_table &step : entry.steps) {
+    if (const auto *dispatch = std::get_if<dispatch_step>(&step))
+      for (const binding_table &binding : dispatch->bindings)
+        if (binding.kind == binding_kind::constant)
+          note(binding, resident_bytes(*dispatch, plan, tables_->constants[binding.index].length));
+    if (const auto *copy = std::get_if<copy_step>(&step))
+      note(copy->source, plan.slots[copy->bytes]);
+  }
+  for (size_t i = 0; i < read.size(); ++i) {
+    out->weight_bytes += read[i];
+    if (read[i] != 0)
+      out->table_bytes += static_cast<int64_t>(tables_->constants[i].length) - read[i];
+  }
+}
+
+heddle_status_t cpu_program::measure_memory(const entry_table &entry, const plan &plan,
+                                            heddle_memory_info_t *out) const {
+  if (copied_constants_.data())
+    out->weight_bytes = static_cast<int64_t>(copied_constants_.capacity());
+  else
+    measure_mapped_weights(entry, plan, out);
+  out->code_bytes = code_bytes_;
+  out->arena_bytes = static_cast<int64_t>(memory_block::rounded(static_cast<size_t>(plan.arena_bytes)));
+  uint64_t scratch = 0;
+  if (!scratch_bytes(plan, nullptr, &scratch))
+    return out_of_memory();
+  out->scratch_bytes = static_cast<int64_t>(memory_block::rounded(scratch));
+  return nullptr;
+}
+
+bool cpu_program::scratch_bytes(const plan &plan, size_t *out_stride, uint64_t *out_bytes) const {
+  // Apart by whole cache line pairs, which adjacent-line prefetchers fetch together.
+  uint64_t stride = 0;
+  if (__builtin_add_overflow(static_cast<uint64_t>(plan.scratch_bytes), 127u, &stride))
+    return false;
+  stride &= ~uint64_t(127);
+  if (out_stride)
+    *out_stride = stride;
+  return !__builtin_mul_overflow(stride, pool_->thread_count(), out_bytes);
 }
 
 std::unique_ptr<device_session> cpu_program::create_session() const { return std::make_unique<cpu_executor>(*this); }

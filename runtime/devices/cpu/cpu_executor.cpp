@@ -21,15 +21,16 @@ namespace {
 /// More units than any thread pool needs to share out fairly; the pool counts them in 32 bits.
 constexpr int64_t max_units = int64_t(1) << 24;
 
+using clock = std::chrono::steady_clock;
+
+int64_t nanoseconds_now() { return std::chrono::nanoseconds(clock::now().time_since_epoch()).count(); }
+
 } // namespace
 
 heddle_status_t cpu_executor::reserve(const plan &plan) {
-  const size_t threads = program_.pool().thread_count();
-  // Apart by whole cache line pairs, which adjacent-line prefetchers fetch together.
-  uint64_t stride = 0;
+  size_t stride = 0;
   uint64_t scratch = 0;
-  if (__builtin_add_overflow(static_cast<uint64_t>(plan.scratch_bytes), 127u, &stride) ||
-      __builtin_mul_overflow(stride & ~uint64_t(127), threads, &scratch))
+  if (!program_.scratch_bytes(plan, &stride, &scratch))
     return out_of_memory();
   if (!arena_.reserve(static_cast<size_t>(plan.arena_bytes)))
     return fail(error::H0313, format("not enough memory: the run needs %lld bytes for intermediate results",
@@ -37,8 +38,8 @@ heddle_status_t cpu_executor::reserve(const plan &plan) {
   if (!scratch_.reserve(scratch))
     return fail(error::H0313, format("not enough memory: the run needs %llu bytes of scratch",
                                      static_cast<unsigned long long>(scratch)));
-  scratch_stride_ = stride & ~uint64_t(127);
-  errors_.resize(threads);
+  scratch_stride_ = stride;
+  errors_.resize(program_.pool().thread_count());
   return nullptr;
 }
 
@@ -73,6 +74,29 @@ void cpu_executor::run_range(void *context, unsigned worker, uint32_t begin, uin
     executor.record_failure(worker, begin, code, record);
 }
 
+/// Ranges of a thread follow each other without a pause, so its clock is read before the first one and, in end_span,
+/// behind the last. Each thread writes to spans of its own.
+void cpu_executor::run_recorded_range(void *context, unsigned worker, uint32_t begin, uint32_t end) {
+  const region &region = *static_cast<const cpu_executor::region *>(context);
+  heddle_span_t &span = region.spans[worker * region.span_stride];
+  const int64_t first = begin * region.unit_items;
+  const int64_t last = end == region.units ? region.items : end * region.unit_items;
+  if (span.items == 0) {
+    span.begin_nanoseconds = nanoseconds_now();
+    span.first_item = first;
+    span.end_item = last;
+  }
+  span.first_item = std::min(span.first_item, first);
+  span.end_item = std::max(span.end_item, last);
+  span.items += last - first;
+  run_range(context, worker, begin, end);
+}
+
+void cpu_executor::end_span(void *context, unsigned worker) {
+  const region &region = *static_cast<const cpu_executor::region *>(context);
+  region.spans[worker * region.span_stride].end_nanoseconds = nanoseconds_now();
+}
+
 void cpu_executor::record_failure(unsigned worker, uint32_t unit, int32_t code, const heddle_error_record_t &record) {
   thread_error &error = errors_[worker];
   if (error.code == HEDDLE_KERNEL_OK || unit < error.unit)
@@ -105,7 +129,13 @@ heddle_status_t cpu_executor::step(const run_request &request, const dispatch_st
     const auto units = static_cast<uint32_t>((planned.items - 1) / unit_items + 1);
     region region = {
         this, program_.kernel(dispatch.kernel), plan.sizes.data() + planned.sizes, planned.items, unit_items, units};
-    program_.pool().run(units, run_range, &region);
+    if (request.spans) {
+      region.spans = request.spans->data() + dispatch.index;
+      region.span_stride = request.entry->dispatch_count;
+      program_.pool().run(units, run_recorded_range, &region, end_span);
+    } else {
+      program_.pool().run(units, run_range, &region);
+    }
   }
   return failure(dispatch);
 }
@@ -126,13 +156,30 @@ heddle_status_t cpu_executor::step(const run_request &request, const copy_step &
   return nullptr;
 }
 
+/// Room for a span of each thread and dispatch, a thread's side by side: no two write to one cache line at a time.
+void cpu_executor::begin_spans(const run_request &request) const {
+  const size_t dispatches = request.entry->dispatch_count;
+  request.spans->assign(program_.pool().thread_count() * dispatches, heddle_span_t{});
+  for (size_t i = 0; i < request.spans->size(); ++i) {
+    (*request.spans)[i].dispatch = i % dispatches;
+    (*request.spans)[i].thread = static_cast<unsigned>(i / dispatches);
+  }
+}
+
+/// Leaves those that were used.
+void cpu_executor::end_spans(std::vector<heddle_span_t> *spans) {
+  spans->erase(std::remove_if(spans->begin(), spans->end(), [](const heddle_span_t &span) { return span.items == 0; }),
+               spans->end());
+}
+
 heddle_status_t cpu_executor::run(const run_request &request) {
   HEDDLE_RETURN_IF_ERROR(reserve(*request.run_plan));
   state_ = request.state;
   failed_unit_.store(UINT32_MAX, std::memory_order_relaxed);
   for (thread_error &error : errors_)
     error.code = HEDDLE_KERNEL_OK;
-  using clock = std::chrono::steady_clock;
+  if (request.spans)
+    begin_spans(request);
   for (const step_table &table : request.entry->steps) {
     // Clocks are read only for an observer: 22 ns each.
     const clock::time_point begin = request.observer ? clock::now() : clock::time_point();
@@ -145,6 +192,8 @@ heddle_status_t cpu_executor::run(const run_request &request) {
                           bindings_.data() + dispatch->bindings.size() - dispatch->results.size(),
                           std::chrono::nanoseconds(clock::now() - begin).count());
   }
+  if (request.spans)
+    end_spans(request.spans);
   // An observer may have asked for it after the last dispatch.
   return is_cancelled() ? fail(error::H0312, "the run was cancelled") : nullptr;
 }

@@ -34,6 +34,8 @@ private:
     int64_t items;
     int64_t unit_items; ///< items of a unit; the last one may have fewer
     uint32_t units;
+    heddle_span_t *spans = nullptr; ///< this dispatch's of worker 0; null: not recorded
+    size_t span_stride = 0;         ///< from one worker's to the next one's
   };
 
   bool is_cancelled() const { return state_->load(std::memory_order_relaxed) == run_state::cancelled; }
@@ -43,6 +45,10 @@ private:
   heddle_status_t step(const run_request &request, const store_slots_step &store);
   heddle_status_t step(const run_request &request, const copy_step &copy);
   static void run_range(void *context, unsigned worker, uint32_t begin, uint32_t end);
+  static void run_recorded_range(void *context, unsigned worker, uint32_t begin, uint32_t end);
+  static void end_span(void *context, unsigned worker);
+  void begin_spans(const run_request &request) const;
+  static void end_spans(std::vector<heddle_span_t> *spans);
   void record_failure(unsigned worker, uint32_t unit, int32_t code, const heddle_error_record_t &record);
   heddle_status_t failure(const dispatch_step &dispatch) const;
 

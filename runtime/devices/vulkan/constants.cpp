@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 
 #include "runtime/core/checked_math.h"
 #include "runtime/core/memory_block.h"
@@ -190,6 +191,15 @@ heddle_status_t constant_store::create(const device &device, const artifact &loa
   HEDDLE_RETURN_IF_ERROR(place_groups(device));
   return upload(device, loaded);
 }
+
+/// Bytes of all |held|.
+template <typename Held> static uint64_t bytes_of(const std::vector<Held> &held) {
+  return std::accumulate(held.begin(), held.end(), uint64_t(0),
+                         [](uint64_t sum, const Held &one) { return sum + one.bytes(); });
+}
+
+uint64_t constant_store::bytes() const { return bytes_of(blocks_); }
+uint64_t constant_store::imported_bytes() const { return bytes_of(imported_); }
 
 constant_place constant_store::place(size_t entry, size_t step, size_t operand) const {
   const constant_layout::use &use = layout_.uses[entry][step][operand];

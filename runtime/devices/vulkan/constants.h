@@ -62,6 +62,9 @@ public:
   }
   /// What became of the wish to import, for people; "" where there was none.
   const std::string &note() const { return note_; }
+  /// Of all blocks, and of all imported sections.
+  uint64_t bytes() const;
+  uint64_t imported_bytes() const;
 
 private:
   void import_mapped(const device &device);

@@ -27,6 +27,7 @@ public:
   bool create(const device &device, const artifact &loaded, const section_table &section, std::string *out_problem);
 
   VkBuffer handle() const { return handle_; }
+  uint64_t bytes() const { return length_; }
   /// Where |constant| begins in it, if all of it is there.
   bool find(const constant_table &constant, uint64_t *out_offset) const;
 

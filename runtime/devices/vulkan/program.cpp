@@ -5,6 +5,8 @@
 #include "runtime/devices/vulkan/program.h"
 
 #include "runtime/core/border.h"
+#include "runtime/core/checked_math.h"
+#include "runtime/devices/vulkan/arena.h"
 #include "runtime/devices/vulkan/cache_file.h"
 #include "runtime/devices/vulkan/session.h"
 
@@ -47,6 +49,22 @@ const char *vulkan_program::note(size_t index) const {
   if (weights.empty())
     return pipelines_.note(index);
   return index == 0 ? weights.c_str() : pipelines_.note(index - 1);
+}
+
+/// But for copies that put far operands side by side, which only arenas beyond the device's ranges need.
+heddle_status_t vulkan_program::measure_memory(const entry_table &entry, const plan &plan,
+                                               heddle_memory_info_t *out) const {
+  arena_layout layout;
+  HEDDLE_RETURN_IF_ERROR(lay_out_arena(entry, plan, &layout));
+  out->device_weight_bytes = static_cast<int64_t>(constants_.bytes());
+  out->weight_bytes = static_cast<int64_t>(constants_.imported_bytes());
+  out->device_arena_bytes = static_cast<int64_t>(layout.bytes);
+  if (device_->is_unified())
+    return nullptr;
+  for (const std::vector<tensor_place> *places : {&layout.inputs, &layout.outputs})
+    for (const tensor_place &place : *places)
+      out->transfer_bytes += static_cast<int64_t>(align_up(place.bytes, tensor_alignment));
+  return nullptr;
 }
 
 std::unique_ptr<device_session> vulkan_program::create_session() const {

@@ -107,25 +107,30 @@ void recording::record(VkCommandBuffer commands, const command &command, const p
 heddle_status_t recording::record(size_t segment, const pipeline_set &pipelines, const recorded_buffers &buffers) {
   const VolkDeviceTable &api = device_->api();
   VkCommandBuffer commands = commands_[segment];
-  const auto first_time = static_cast<uint32_t>(2 * segment);
+  auto time = static_cast<uint32_t>(first_query(segment));
+  size_t mark = first_mark_[segment];
   const auto info = tagged<VkCommandBufferBeginInfo>(VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO);
   HEDDLE_RETURN_IF_ERROR(device_->check(api.vkBeginCommandBuffer(commands, &info), "begin recording"));
   // What was submitted before, this recording's last run included, is over before anything here begins.
   full_barrier(api, commands, false);
   if (times_) {
-    api.vkCmdResetQueryPool(commands, times_, first_time, 2);
-    api.vkCmdWriteTimestamp(commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, times_, first_time);
+    api.vkCmdResetQueryPool(commands, times_, time, static_cast<uint32_t>(first_query(segment + 1)) - time);
+    api.vkCmdWriteTimestamp(commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, times_, time);
   }
-  for (size_t i = schedule_.segments[segment].begin; i < schedule_.segments[segment].end; ++i)
+  for (size_t i = schedule_.segments[segment].begin; i < schedule_.segments[segment].end; ++i) {
     record(commands, schedule_.commands[i], pipelines, buffers);
-  full_barrier(api, commands, true);
-  if (times_)
-    api.vkCmdWriteTimestamp(commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, times_, first_time + 1);
+    if (i + 1 == schedule_.segments[segment].end)
+      full_barrier(api, commands, true);
+    if (times_ && i + 1 == marks_[mark].end) {
+      api.vkCmdWriteTimestamp(commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, times_, ++time);
+      ++mark;
+    }
+  }
   return device_->check(api.vkEndCommandBuffer(commands), "end recording");
 }
 
 heddle_status_t recording::create(const device &device, VkCommandPool pool, const pipeline_set &pipelines,
-                                  const recorded_buffers &buffers, schedule schedule) {
+                                  const recorded_buffers &buffers, schedule schedule, bool times_steps) {
   device_ = &device;
   pool_ = pool;
   schedule_ = std::move(schedule);
@@ -134,13 +139,9 @@ heddle_status_t recording::create(const device &device, VkCommandPool pool, cons
   const auto count = static_cast<uint32_t>(schedule_.segments.size());
   if (count == 0)
     return nullptr;
-  if (device.limits().timestamp_nanoseconds > 0) {
-    auto queries = tagged<VkQueryPoolCreateInfo>(VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO);
-    queries.queryType = VK_QUERY_TYPE_TIMESTAMP;
-    queries.queryCount = 2 * count;
-    HEDDLE_RETURN_IF_ERROR(
-        device.check(api.vkCreateQueryPool(device.handle(), &queries, nullptr, &times_), "make a query pool"));
-  }
+  place_marks(times_steps);
+  if (device.limits().timestamp_nanoseconds > 0)
+    HEDDLE_RETURN_IF_ERROR(create_clock());
   auto info = tagged<VkCommandBufferAllocateInfo>(VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO);
   info.commandPool = pool;
   info.level = VK_COMMAND_BUFFER_LEVEL_PRIMARY;
@@ -156,17 +157,50 @@ heddle_status_t recording::create(const device &device, VkCommandPool pool, cons
   return nullptr;
 }
 
-heddle_status_t recording::measure(size_t segment, double *out_seconds) const {
+void recording::place_marks(bool times_steps) {
+  for (const segment &segment : schedule_.segments) {
+    first_mark_.push_back(marks_.size());
+    for (size_t i = segment.begin; i < segment.end; ++i)
+      if (i + 1 == segment.end || (times_steps && schedule_.commands[i + 1].step != schedule_.commands[i].step))
+        marks_.push_back({i + 1, schedule_.commands[i].step});
+  }
+  first_mark_.push_back(marks_.size());
+}
+
+heddle_status_t recording::create_clock() {
+  auto queries = tagged<VkQueryPoolCreateInfo>(VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO);
+  queries.queryType = VK_QUERY_TYPE_TIMESTAMP;
+  queries.queryCount = static_cast<uint32_t>(first_query(schedule_.segments.size()));
+  return device_->check(device_->api().vkCreateQueryPool(device_->handle(), &queries, nullptr, &times_),
+                        "make a query pool");
+}
+
+heddle_status_t recording::measure(size_t segment, double *out_seconds) {
   *out_seconds = 0;
   if (!times_)
     return nullptr;
-  uint64_t ticks[2] = {};
+  const size_t first = first_query(segment);
+  ticks_.resize(first_query(segment + 1) - first);
   HEDDLE_RETURN_IF_ERROR(device_->check(
-      device_->api().vkGetQueryPoolResults(device_->handle(), times_, static_cast<uint32_t>(2 * segment), 2,
-                                           sizeof(ticks), ticks, sizeof(ticks[0]), VK_QUERY_RESULT_64_BIT),
+      device_->api().vkGetQueryPoolResults(device_->handle(), times_, static_cast<uint32_t>(first),
+                                           static_cast<uint32_t>(ticks_.size()), ticks_.size() * sizeof(ticks_[0]),
+                                           ticks_.data(), sizeof(ticks_[0]), VK_QUERY_RESULT_64_BIT),
       "read its clock"));
-  *out_seconds = seconds_between(device_->limits(), ticks[0], ticks[1]);
+  *out_seconds = seconds_between(device_->limits(), ticks_.front(), ticks_.back());
   return nullptr;
+}
+
+void recording::append_step_times(size_t segment, uint64_t *origin, std::vector<step_time> *out) const {
+  if (!times_)
+    return;
+  if (segment == 0)
+    *origin = ticks_[0];
+  double begin = seconds_between(device_->limits(), *origin, ticks_[0]);
+  for (size_t i = 1; i < ticks_.size(); ++i) {
+    const double end = seconds_between(device_->limits(), *origin, ticks_[i]);
+    out->push_back({marks_[first_mark_[segment] + i - 1].step, begin, end});
+    begin = end;
+  }
 }
 
 } // namespace heddle::runtime::vulkan

@@ -162,7 +162,7 @@ heddle_status_t self_test::submit(schedule schedule) {
   HEDDLE_RETURN_IF_ERROR(objects_.create());
   HEDDLE_RETURN_IF_ERROR(recording_.create(device_, objects_.pool(), pipelines_,
                                            {arena_.handle(), upload_.handle(), download_.handle(), nullptr},
-                                           std::move(schedule)));
+                                           std::move(schedule), /*times_steps=*/false));
   HEDDLE_RETURN_IF_ERROR(device_.submit(recording_.commands(0), objects_.fence()));
   return wait_for(device_, objects_.fence());
 }

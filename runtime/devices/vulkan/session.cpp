@@ -9,9 +9,9 @@
 
 namespace heddle::runtime::vulkan {
 
-recording_cache::entry *recording_cache::find(uint64_t plan, bool is_step_by_step, const std::vector<bool> &on_device) {
+recording_cache::entry *recording_cache::find(uint64_t plan, form recorded_as, const std::vector<bool> &on_device) {
   for (entry &entry : entries_)
-    if (entry.plan == plan && entry.is_step_by_step == is_step_by_step && entry.on_device == on_device) {
+    if (entry.plan == plan && entry.recorded_as == recorded_as && entry.on_device == on_device) {
       entry.last_use = ++clock_;
       return &entry;
     }
@@ -102,11 +102,12 @@ heddle_status_t vulkan_session::reserve(const schedule &schedule) {
   return status;
 }
 
-heddle_status_t vulkan_session::record(const run_request &request, bool is_step_by_step, recording_cache::entry *out) {
+heddle_status_t vulkan_session::record(const run_request &request, recording_cache::form form,
+                                       recording_cache::entry *out) {
   const program_tables &tables = program_.tables();
   const device &device = program_.device();
   out->plan = request.run_plan->id;
-  out->is_step_by_step = is_step_by_step;
+  out->recorded_as = form;
   out->on_device = on_device_;
   out->slowness = device.slowness();
   HEDDLE_RETURN_IF_ERROR(lay_out_arena(*request.entry, *request.run_plan, &out->layout));
@@ -114,7 +115,7 @@ heddle_status_t vulkan_session::record(const run_request &request, bool is_step_
                                  &program_.pipelines(), &program_.constants()};
   const schedule_options options = {&device.limits(),
                                     device.is_unified(),
-                                    is_step_by_step,
+                                    form == recording_cache::form::step_by_step,
                                     out->slowness,
                                     static_cast<double>(device.settings().submit_microseconds) * 1e-6,
                                     on_device_};
@@ -124,10 +125,10 @@ heddle_status_t vulkan_session::record(const run_request &request, bool is_step_
   out->commands = std::make_unique<recording>();
   return out->commands->create(device, pool_, program_.pipelines(),
                                {arena_.handle(), upload_.handle(), download_.handle(), &program_.constants()},
-                               std::move(schedule));
+                               std::move(schedule), form == recording_cache::form::timed);
 }
 
-heddle_status_t vulkan_session::prepare(const run_request &request, bool is_step_by_step,
+heddle_status_t vulkan_session::prepare(const run_request &request, recording_cache::form form,
                                         recording_cache::entry **out) {
   // Where the arena is mapped, a schedule copies nothing that the caller's buffers could stand for.
   const bool is_unified = program_.device().is_unified();
@@ -136,12 +137,12 @@ heddle_status_t vulkan_session::prepare(const run_request &request, bool is_step
     const size_t inputs = request.entry->inputs.size();
     on_device_[i] = i < inputs ? request.input_buffers[i] != nullptr : request.output_buffers[i - inputs] != nullptr;
   }
-  *out = recordings_.find(request.run_plan->id, is_step_by_step, on_device_);
+  *out = recordings_.find(request.run_plan->id, form, on_device_);
   if (*out)
     return nullptr;
   HEDDLE_RETURN_IF_ERROR(create_objects());
   recording_cache::entry made = {};
-  HEDDLE_RETURN_IF_ERROR(record(request, is_step_by_step, &made));
+  HEDDLE_RETURN_IF_ERROR(record(request, form, &made));
   *out = recordings_.insert(std::move(made));
   return nullptr;
 }

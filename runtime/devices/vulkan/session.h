@@ -19,9 +19,12 @@ class recording_cache {
 public:
   static constexpr size_t capacity() { return 16; }
 
+  /// In which form a run is recorded: cut by time alone, with the clock read between steps, or a segment for each step.
+  enum class form { whole, timed, step_by_step };
+
   struct entry {
     uint64_t plan;
-    bool is_step_by_step;
+    form recorded_as;
     std::vector<bool> on_device; ///< schedule_options::on_device
     uint64_t last_use;
     double slowness; ///< that its schedule was made with
@@ -30,7 +33,7 @@ public:
   };
 
   /// Null if there is none.
-  entry *find(uint64_t plan, bool is_step_by_step, const std::vector<bool> &on_device);
+  entry *find(uint64_t plan, form recorded_as, const std::vector<bool> &on_device);
   /// Takes the place of the one that wasn't used for longest, if the cache is full.
   entry *insert(entry made);
   void erase(const entry *made);
@@ -62,8 +65,8 @@ public:
 
 private:
   heddle_status_t create_objects();
-  heddle_status_t prepare(const run_request &request, bool is_step_by_step, recording_cache::entry **out);
-  heddle_status_t record(const run_request &request, bool is_step_by_step, recording_cache::entry *out);
+  heddle_status_t prepare(const run_request &request, recording_cache::form form, recording_cache::entry **out);
+  heddle_status_t record(const run_request &request, recording_cache::form form, recording_cache::entry *out);
   heddle_status_t reserve(const schedule &schedule);
   heddle_status_t clear_arena();
 
@@ -78,7 +81,10 @@ private:
 
   submission submission_of(const recording_cache::entry &entry, size_t segment, VkFence fence) const;
   heddle_status_t run_all(const run_request &request, const recording_cache::entry &entry, double *out_longest);
-  heddle_status_t finish(const recording_cache::entry &entry, size_t segment, double *out_seconds);
+  heddle_status_t submit_segment(size_t segment, const submission &work);
+  heddle_status_t finish(const run_request &request, const recording_cache::entry &entry, size_t segment,
+                         double *out_seconds);
+  void append_spans(const run_request &request, const recording_cache::entry &entry, size_t segment);
   heddle_status_t measure(const recording_cache::entry &entry, size_t segment, double *out_seconds);
   heddle_status_t submit_all(const run_request &request, const recording_cache::entry &entry,
                              const heddle_vulkan_sync_t &sync);
@@ -92,6 +98,9 @@ private:
   VkCommandPool pool_ = VK_NULL_HANDLE;
   VkFence fences_[2] = {}; ///< of the submissions on their way
   size_t on_their_way_ = 0;
+  int64_t submitted_nanoseconds_ = 0; ///< when the run's first segment was
+  uint64_t first_tick_ = 0;           ///< the device's clock as it began that one
+  std::vector<step_time> step_times_;
   buffer arena_;
   buffer upload_;
   buffer download_;

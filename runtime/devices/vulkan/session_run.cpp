@@ -68,13 +68,41 @@ heddle_status_t vulkan_session::find_failure(const run_request &request, const s
   return nullptr;
 }
 
+heddle_status_t vulkan_session::submit_segment(size_t segment, const submission &work) {
+  if (segment == 0)
+    submitted_nanoseconds_ = std::chrono::nanoseconds(clock::now().time_since_epoch()).count();
+  HEDDLE_RETURN_IF_ERROR(program_.device().submit(work));
+  ++on_their_way_;
+  return nullptr;
+}
+
+/// The spans of the dispatches in segment |segment|, whose clock has been read.
+void vulkan_session::append_spans(const run_request &request, const recording_cache::entry &entry, size_t segment) {
+  step_times_.clear();
+  entry.commands->append_step_times(segment, &first_tick_, &step_times_);
+  auto on_host = [this](double seconds) { return submitted_nanoseconds_ + static_cast<int64_t>(seconds * 1e9); };
+  for (const step_time &time : step_times_) {
+    if (time.step == before_steps || time.step == after_steps)
+      continue;
+    const auto *dispatch = std::get_if<dispatch_step>(&request.entry->steps[static_cast<size_t>(time.step)]);
+    if (!dispatch)
+      continue;
+    const int64_t items = request.run_plan->dispatches[dispatch->index].items;
+    request.spans->push_back({dispatch->index, 0, on_host(time.begin), on_host(time.end), items, 0, items});
+  }
+}
+
 /// Waits for segment |segment|, and learns how long it took.
-heddle_status_t vulkan_session::finish(const recording_cache::entry &entry, size_t segment, double *out_seconds) {
+heddle_status_t vulkan_session::finish(const run_request &request, const recording_cache::entry &entry, size_t segment,
+                                       double *out_seconds) {
   const device &device = program_.device();
   heddle_status_t waited = wait_for(device, fences_[segment % 2]);
   --on_their_way_; // one way or the other
   HEDDLE_RETURN_IF_ERROR(waited);
-  return measure(entry, segment, out_seconds);
+  HEDDLE_RETURN_IF_ERROR(measure(entry, segment, out_seconds));
+  if (request.spans)
+    append_spans(request, entry, segment);
+  return nullptr;
 }
 
 heddle_status_t vulkan_session::measure(const recording_cache::entry &entry, size_t segment, double *out_seconds) {
@@ -111,14 +139,13 @@ heddle_status_t vulkan_session::run_all(const run_request &request, const record
   double seconds = 0;
   for (size_t done = 0; done < submitted || (!status && done < count && !is_cancelled(request));) {
     while (!status && submitted < count && submitted - done < ahead && !is_cancelled(request)) {
-      status = device.submit(submission_of(entry, submitted, fences_[submitted % 2]));
+      status = submit_segment(submitted, submission_of(entry, submitted, fences_[submitted % 2]));
       submitted += status ? 0 : 1;
-      on_their_way_ += status ? 0 : 1;
     }
     // Whatever happened, what is on its way uses the session's memory: it is waited for.
     if (done == submitted)
       break;
-    heddle_status_t waited = finish(entry, done++, &seconds);
+    heddle_status_t waited = finish(request, entry, done++, &seconds);
     *out_longest = std::max(*out_longest, seconds);
     if (status)
       heddle_status_release(waited);
@@ -191,9 +218,11 @@ heddle_status_t vulkan_session::run_observed(const run_request &request, const r
     for (; segment < schedule.segments.size() && schedule.segments[segment].first_step == step; ++segment) {
       const clock::time_point begin = clock::now();
       double seconds = 0;
-      HEDDLE_RETURN_IF_ERROR(program_.device().submit(entry.commands->commands(segment), fences_[segment % 2]));
-      ++on_their_way_;
-      HEDDLE_RETURN_IF_ERROR(finish(entry, segment, &seconds));
+      submission work;
+      work.add(entry.commands->commands(segment));
+      work.fence = fences_[segment % 2];
+      HEDDLE_RETURN_IF_ERROR(submit_segment(segment, work));
+      HEDDLE_RETURN_IF_ERROR(finish(request, entry, segment, &seconds));
       *out_seconds += seconds > 0 ? seconds : seconds_since(begin);
     }
     return nullptr;
@@ -221,7 +250,10 @@ heddle_status_t vulkan_session::begin_run(const run_request &request, recording_
     device.drain(); // a run was left by an exception
   on_their_way_ = 0;
   const bool is_step_by_step = request.observer || device.settings().is_serialized;
-  HEDDLE_RETURN_IF_ERROR(prepare(request, is_step_by_step, out));
+  const auto form = is_step_by_step ? recording_cache::form::step_by_step
+                    : request.spans ? recording_cache::form::timed
+                                    : recording_cache::form::whole;
+  HEDDLE_RETURN_IF_ERROR(prepare(request, form, out));
   HEDDLE_RETURN_IF_ERROR(copies_.record(request, (*out)->layout, arena_.handle()));
   return upload(request, (*out)->commands->scheduled());
 }

@@ -312,6 +312,29 @@ HEDDLE_API heddle_status_t heddle_program_plan(const heddle_program_t *program, 
                                                const heddle_tensor_t *const *inputs, size_t input_count,
                                                heddle_plan_info_t *out_plan);
 
+/// What a loaded program and one session that runs one shape keep resident, in bytes; not what the libraries and a
+/// GPU's driver take for themselves.
+typedef struct heddle_memory_info_t {
+  int64_t weight_bytes;  ///< in the host's memory: what a run reads of mapped weights, all of copied ones
+  int64_t table_bytes;   ///< mapped weights beyond that, of tables: how much of them is touched, indices decide
+  int64_t code_bytes;    ///< of the kernels, on a CPU
+  int64_t program_bytes; ///< tables of the artifact
+  int64_t arena_bytes;   ///< intermediate results, in whole pages where they are large
+  int64_t scratch_bytes; ///< of all threads
+  int64_t input_bytes;   ///< the caller's tensors of one run
+  int64_t output_bytes;
+  int64_t transfer_bytes;      ///< the host's memory for inputs and outputs on their way to and from a GPU
+  int64_t device_weight_bytes; ///< in a GPU's memory, which is the host's where they share it
+  int64_t device_arena_bytes;  ///< inputs, outputs and intermediate results there
+} heddle_memory_info_t;
+
+/// Computes what running |entry| (null: the first) with inputs of these shapes takes, without running it. Reads the
+/// inputs as heddle_program_plan does and fails as that, and with HEDDLE_STATUS_INVALID_ARGUMENT where the program was
+/// loaded for inspection only: the device says how it holds things.
+HEDDLE_API heddle_status_t heddle_program_memory(const heddle_program_t *program, const char *entry,
+                                                 const heddle_tensor_t *const *inputs, size_t input_count,
+                                                 heddle_memory_info_t *out_memory);
+
 //===-- Sessions -------------------------------------------------------------------------------------------------===//
 
 /// One user of a program: the memory of a run and the cache of its plans. Serves one run at a time (a second one is
@@ -373,6 +396,30 @@ typedef void (*heddle_observer_fn_t)(void *user, const heddle_dispatch_info_t *d
 
 /// Has |observer| called after each dispatch of later runs; null ends that. Must not be called during a run.
 HEDDLE_API void heddle_session_set_observer(heddle_session_t *session, heddle_observer_fn_t observer, void *user);
+
+/// When one thread, or the device, was at work on a dispatch. Times are nanoseconds of CLOCK_MONOTONIC.
+typedef struct heddle_span_t {
+  size_t dispatch;           ///< as heddle_dispatch_info_t::index counts them
+  unsigned thread;           ///< 0: the one that called heddle_session_run; else the pool's worker of that number
+  int64_t begin_nanoseconds; ///< when it took its first work items
+  int64_t end_nanoseconds;   ///< when it had done its last ones
+  int64_t items;             ///< work items that it did in between
+  int64_t first_item;        ///< the lowest of them
+  int64_t end_item;          ///< behind the highest; what it didn't do of those between, others did
+} heddle_span_t;
+
+/// Has later runs keep spans, or with 0 no more: two clock reads a thread and dispatch, about 40 ns. Unlike an observer
+/// it leaves a run as it is: a GPU still gets its work whole, and its own clock is read between dispatches. Must not be
+/// called during a run.
+HEDDLE_API void heddle_session_record_spans(heddle_session_t *session, int is_on);
+
+/// Returns the |out_count| spans of the last heddle_session_run, which is over and succeeded, by thread and then by
+/// begin. Those of one thread don't overlap; a dispatch without work items has none, nor has what isn't computed
+/// (copies, transfers). A GPU is thread 0; where dispatches overlap there, the later one has the time after the earlier
+/// one's end. Its clock is put beside the host's by the run's first submission, so that spans fit each other better
+/// than the caller's times; without a clock of its own there are no spans. Valid until the session's next run or its
+/// release.
+HEDDLE_API const heddle_span_t *heddle_session_spans(const heddle_session_t *session, size_t *out_count);
 
 //===-- Devices --------------------------------------------------------------------------------------------------===//
 

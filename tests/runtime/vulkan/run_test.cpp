@@ -243,6 +243,38 @@ TEST_F(VulkanRun, TheObserverSeesEachDispatchWithItsResults) {
   }
 }
 
+TEST_F(VulkanRun, SpansTimeDispatchesByTheDevicesClock) {
+  const artifact_bytes artifact = scale_shaders().build();
+  // Whole, and a submission for each step.
+  for (const char *serialize : {"", "1"}) {
+    const scoped_environment serialized("HEDDLE_VULKAN_SERIALIZE", serialize);
+    const program program = load(artifact);
+    const session session = make_session(program);
+    heddle_session_record_spans(session.get(), 1);
+    for (int round = 0; round < 3; ++round) {
+      const tensor x = counting_tensor({2, 2});
+      const std::vector<tensor> outputs = run(session, {&x});
+      ASSERT_EQ(outputs.size(), 1u);
+      EXPECT_EQ(values<float>(outputs[0]), values<float>(x));
+      size_t count = 0;
+      const heddle_span_t *spans = heddle_session_spans(session.get(), &count);
+      ASSERT_EQ(count, 2u);
+      for (size_t i = 0; i < count; ++i) {
+        EXPECT_EQ(spans[i].dispatch, i);
+        EXPECT_EQ(spans[i].thread, 0u);
+        EXPECT_LE(spans[i].begin_nanoseconds, spans[i].end_nanoseconds);
+      }
+      EXPECT_LE(spans[0].end_nanoseconds, spans[1].begin_nanoseconds);
+    }
+    heddle_session_record_spans(session.get(), 0);
+    const tensor x = counting_tensor({2, 2});
+    ASSERT_EQ(run(session, {&x}).size(), 1u);
+    size_t count = 1;
+    heddle_session_spans(session.get(), &count);
+    EXPECT_EQ(count, 0u);
+  }
+}
+
 TEST_F(VulkanRun, AnObserverMayCancel) {
   const artifact_bytes artifact = scale_shaders().build();
   const program program = load(artifact);
