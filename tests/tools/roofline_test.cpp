@@ -5,6 +5,7 @@
 
 #include "tests/runtime/sanitizers.h"
 #include "tools/heddle/error.h"
+#include "tools/heddle/limits.h"
 #include "tools/heddle/peak_loops.h"
 #include "tools/heddle/roofline.h"
 
@@ -37,15 +38,45 @@ TEST(Roofline, ReadsFromTheSmallestLevelThatHoldsAll) {
   EXPECT_EQ(roofline.bandwidthFor(1001), 50);
 }
 
-TEST(Roofline, TakesTheSlowerOfComputingAndReading) {
+TEST(Roofline, NamesTheLevelThatHoldsAll) {
   Roofline roofline = example();
-  EXPECT_DOUBLE_EQ(roofline.leastSeconds(/*flops=*/2000, /*bytes=*/100, /*footprint=*/100), 2.0);
-  EXPECT_DOUBLE_EQ(roofline.leastSeconds(2000, 500, 500), 5.0);
-  // The same bytes take longer where the whole run's data lie further away.
-  EXPECT_DOUBLE_EQ(roofline.leastSeconds(2000, 500, 5000), 10.0);
+  EXPECT_STREQ(levelName(roofline.levelFor(10)), "L1");
+  EXPECT_STREQ(levelName(roofline.levelFor(11)), "L2");
+  EXPECT_STREQ(levelName(roofline.levelFor(1000)), "L3");
+  EXPECT_STREQ(levelName(roofline.levelFor(1001)), "DRAM");
+  EXPECT_EQ(roofline.bandwidthOf(Level::Memory), 50);
+}
+
+DispatchCost cost(const char *root, int64_t flops, int64_t bytes, bool multipliesBytes = false) {
+  return {"kernel", root, {}, flops, bytes, multipliesBytes};
+}
+
+TEST(Limits, TakeTheSlowerOfComputingAndReading) {
+  Roofline roofline = example();
+  Limits limits(roofline, /*allBytes=*/5000);
+  EXPECT_DOUBLE_EQ(limits.of(cost("map", 2000, 100)).seconds(), 2.0);
+  EXPECT_DOUBLE_EQ(limits.of(cost("map", 2000, 500)).seconds(), 5.0);
+  // A product's weights come from where the whole run's data lie.
+  EXPECT_DOUBLE_EQ(limits.of(cost("contract", 2000, 500)).seconds(), 10.0);
   // Bytes multiply faster, and are read as fast as anything.
-  EXPECT_DOUBLE_EQ(roofline.leastSeconds(2000, 20, 100, Arithmetic::Bytes), 0.5);
-  EXPECT_DOUBLE_EQ(roofline.leastSeconds(2000, 500, 500, Arithmetic::Bytes), 5.0);
+  EXPECT_DOUBLE_EQ(limits.of(cost("map", 2000, 20, true)).seconds(), 0.5);
+  EXPECT_DOUBLE_EQ(limits.of(cost("map", 2000, 500, true)).seconds(), 5.0);
+  EXPECT_DOUBLE_EQ(limits.leastSeconds({cost("map", 2000, 100), cost("contract", 2000, 500)}), 12.0);
+}
+
+TEST(BoundFinder, SaysWhatMostTimeIsFor) {
+  Roofline roofline = example();
+  Limits limits(roofline, 5000);
+  BoundFinder bound;
+  bound.add(limits.of(cost("map", 2000, 100)));
+  EXPECT_STREQ(bound.boundOf(2), "compute");
+  bound.add(limits.of(cost("map", 0, 500)));
+  EXPECT_DOUBLE_EQ(bound.leastSeconds(), 7.0);
+  EXPECT_STREQ(bound.boundOf(10), "L3");
+  bound.add(limits.of(cost("contract", 0, 500)));
+  EXPECT_STREQ(bound.boundOf(20), "DRAM");
+  // No limit explains a hundred seconds.
+  EXPECT_STREQ(bound.boundOf(100), "latency");
 }
 
 TEST(Roofline, MeasuresLimitsInTheirOrder) {

@@ -5,16 +5,16 @@
 #include "tools/heddle/command.h"
 #include "tools/heddle/inputs.h"
 #include "tools/heddle/json.h"
+#include "tools/heddle/limits.h"
+#include "tools/heddle/machine.h"
 #include "tools/heddle/measure.h"
 #include "tools/heddle/program.h"
-#include "tools/heddle/roofline.h"
 #include "tools/heddle/table.h"
 #include "tools/heddle/text.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <string_view>
 
 namespace heddle::cli {
 
@@ -22,97 +22,59 @@ namespace {
 
 struct Row {
   std::string artifact, device;
-  std::vector<std::pair<std::string, std::vector<int64_t>>> shapes;
+  NamedShapes shapes;
   unsigned threads;
   Measurement measurement;
   double leastSeconds; ///< that the CPU's roofline leaves for a run; NaN where that isn't known or means nothing
+  bool countsTokens;   ///< the first input is of ids: a sentence is a row of them
+  std::vector<std::string> notes;
 
   double percentOfRoofline() const { return 100 * leastSeconds * 1e6 / measurement.p50; }
   double gflops() const { return static_cast<double>(measurement.plan.flops) / measurement.p50 / 1e3; }
   /// Leading dimension of the first input: sentences, images.
   int64_t batch() const { return shapes.empty() || shapes[0].second.empty() ? 1 : shapes[0].second[0]; }
+  double sentencesPerSecond() const { return static_cast<double>(batch()) * 1e6 / measurement.p50; }
+  double tokensPerSecond() const {
+    return countsTokens ? sentencesPerSecond() * static_cast<double>(shapes[0].second[1]) : std::nan("");
+  }
 };
-
-/// The seconds that the dispatches take at the roofline, one after the other. NaN for products of bf16, which have a
-/// peak of their own.
-double secondsAtRoofline(const Roofline &roofline, const LoadedProgram &loaded, const Measurement &m) {
-  for (size_t i = 0; i < loaded.info().option_count; ++i)
-    if (loaded.info().options[i].key == std::string_view("precision"))
-      return std::nan("");
-  // Products read weights, which come from the level that holds all the run's data: each layer evicts the one before.
-  // Other kernels read what was written just before them.
-  uint64_t all = loaded.info().constant_bytes + static_cast<uint64_t>(m.plan.arena_bytes);
-  double seconds = 0;
-  for (const DispatchCost &cost : m.dispatches)
-    seconds +=
-        roofline.leastSeconds(cost.flops, cost.bytes, cost.root == "contract" ? all : static_cast<uint64_t>(cost.bytes),
-                              cost.multipliesBytes ? Arithmetic::Bytes : Arithmetic::Floats);
-  return seconds;
-}
-
-std::string fixed(double value, int digits) {
-  char text[64];
-  std::snprintf(text, sizeof text, "%.*f", digits, value);
-  return text;
-}
 
 Table tableOf(const std::vector<Row> &rows) {
   Table table({"<artifact", "<device", "<shapes", "threads", "runs", "min_us", "p50_us", "p90_us", "p99_us", "max_us",
-               "sentences_per_s", "gflops", "percent_of_roofline"});
+               "sentences_per_s", "tokens_per_s", "gflops", "percent_of_roofline"});
   for (const Row &row : rows) {
     const Measurement &m = row.measurement;
     std::vector<std::string> shapes;
     for (const auto &[name, dims] : row.shapes)
       shapes.push_back(name + "=" + formatShape(dims));
     table.addRow({row.artifact, row.device, join(shapes, " "), std::to_string(row.threads),
-                  std::to_string(m.samples.size()), fixed(m.min, 1), fixed(m.p50, 1), fixed(m.p90, 1), fixed(m.p99, 1),
-                  fixed(m.max, 1), fixed(static_cast<double>(row.batch()) * 1e6 / m.p50, 1), fixed(row.gflops(), 2),
-                  std::isnan(row.leastSeconds) ? "-" : fixed(row.percentOfRoofline(), 1)});
+                  std::to_string(m.samples.size()), formatFixed(m.min, 1), formatFixed(m.p50, 1), formatFixed(m.p90, 1),
+                  formatFixed(m.p99, 1), formatFixed(m.max, 1), formatFixed(row.sentencesPerSecond(), 1),
+                  formatFixed(row.tokensPerSecond(), 1), formatFixed(row.gflops(), 2),
+                  formatFixed(row.percentOfRoofline(), 1)});
   }
   return table;
 }
 
-void writeRoofline(JsonWriter &json, const Roofline &roofline) {
-  writeMembers(json.beginObject(), roofline);
-  json.endObject();
-}
-
-void writeMachine(JsonWriter &json, const std::vector<Roofline> &rooflines) {
-  const heddle_host_info_t &host = *heddle_host_info();
-  json.key("machine").beginObject().key("architecture").string(host.architecture).key("cpu").string(host.cpu_name);
-  json.key("features").beginArray();
-  for (size_t i = 0; i < host.feature_count; ++i)
-    json.string(host.features[i]);
-  json.endArray().key("l1d_bytes").number(host.l1d_bytes).key("l2_bytes").number(host.l2_bytes);
-  json.key("l3_bytes").number(host.l3_bytes).key("threads").number(uint64_t(host.thread_count));
-  json.key("roofline").beginArray();
-  for (const Roofline &roofline : rooflines)
-    writeRoofline(json, roofline);
-  json.endArray().endObject();
-}
-
-std::string jsonOf(const std::vector<Row> &rows, const std::vector<Roofline> &rooflines) {
+std::string jsonOf(const std::vector<Row> &rows, const std::vector<Roofline> &rooflines,
+                   const std::vector<std::string> &notes) {
   JsonWriter json;
   json.beginObject().key("schema").string("heddle-bench-1");
-  writeMachine(json, rooflines);
+  writeMachine(json, rooflines, notes);
   json.key("rows").beginArray();
   for (const Row &row : rows) {
     const Measurement &m = row.measurement;
     json.beginObject().key("artifact").string(row.artifact).key("device").string(row.device);
-    json.key("shapes").beginObject();
-    for (const auto &[name, dims] : row.shapes) {
-      json.key(name).beginArray();
-      for (int64_t dim : dims)
-        json.number(dim);
-      json.endArray();
-    }
-    json.endObject().key("threads").number(uint64_t(row.threads)).key("runs").number(uint64_t(m.samples.size()));
+    writeShapes(json, row.shapes);
+    json.key("threads").number(uint64_t(row.threads)).key("warm_up_runs").number(uint64_t(m.warmUpRuns));
+    json.key("runs").number(uint64_t(m.samples.size()));
     json.key("min_us").number(m.min).key("p50_us").number(m.p50).key("p90_us").number(m.p90);
     json.key("p99_us").number(m.p99).key("max_us").number(m.max).key("samples_us").beginArray();
     for (double sample : m.samples)
       json.number(sample);
-    json.endArray().key("gflops").number(row.gflops());
-    json.key("percent_of_roofline").number(row.percentOfRoofline()).endObject();
+    json.endArray().key("sentences_per_s").number(row.sentencesPerSecond());
+    json.key("tokens_per_s").number(row.tokensPerSecond()).key("gflops").number(row.gflops());
+    json.key("percent_of_roofline").number(row.percentOfRoofline()).key("notes").strings(row.notes).endObject();
   }
   json.endArray().endObject();
   return json.take();
@@ -133,14 +95,17 @@ public:
 
   Exit run() override {
     require(artifacts.empty() ? std::string() : artifacts[0], "ARTIFACT");
+    MachineWatch watch;
     std::vector<Row> rows;
     for (const std::string &artifact : artifacts) {
       LoadedProgram loaded = loadProgram(artifact, execution);
       for (const std::vector<std::string> &shapeRow : shapeRows(shapes))
         rows.push_back(measureRow(loaded, shapeRow));
     }
-    std::string text = json ? jsonOf(rows, rooflines) : csv ? tableOf(rows).csv() : tableOf(rows).aligned();
+    std::vector<std::string> notes = watch.notes(rows.back().threads);
+    std::string text = json ? jsonOf(rows, rooflines, notes) : csv ? tableOf(rows).csv() : tableOf(rows).aligned();
     std::fputs(text.c_str(), stdout);
+    tell(rows, notes);
     return Exit::Fine;
   }
 
@@ -150,15 +115,25 @@ private:
     RunInputs run = prepareInputs(entry, inputs, shapeRow, Missing::Generate, defaultInputs(loaded));
     if (!run.generated.empty())
       note("generated inputs: " + join(run.generated, ", "));
-    Row row{loaded.path, execution.device.empty() ? selectedDevice(loaded) : execution.device, {}, loaded.threads, {},
-            std::nan("")};
-    for (size_t i = 0; i < entry.input_count; ++i)
-      row.shapes.emplace_back(entry.inputs[i].name, dimsOf(run.tensors[i].get()));
+    Row row = {loaded.path, execution.deviceOf(loaded), shapesOf(entry, run), loaded.threads, {}, std::nan(""), false,
+               {}};
+    row.countsTokens = entry.input_count && entry.inputs[0].rank == 2 && entry.inputs[0].type == HEDDLE_ELEMENT_I64;
     row.measurement = measure(loaded, run.pointers(), seconds);
+    row.notes = sampleNotes(row.measurement.samples);
     // The roofline is that of the CPU.
     if (selectedDevice(loaded) == "cpu")
-      row.leastSeconds = secondsAtRoofline(rooflineOf(loaded.threads), loaded, row.measurement);
+      if (auto limits = limitsOf(rooflineOf(loaded.threads), loaded, row.measurement.plan))
+        row.leastSeconds = limits->leastSeconds(row.measurement.dispatches);
     return row;
+  }
+
+  static void tell(const std::vector<Row> &rows, const std::vector<std::string> &notes) {
+    note("note: warm runs: weights, inputs and code are where the run before left them");
+    for (const std::string &line : notes)
+      note("note: " + line);
+    for (const Row &row : rows)
+      for (const std::string &line : row.notes)
+        note("note: " + (rows.size() > 1 ? "row " + std::to_string(&row - rows.data() + 1) + ": " : "") + line);
   }
 
   /// The limits of |threads| threads, measured once; those of a single thread stand beside them in the report.

@@ -14,6 +14,7 @@ std::vector<std::unique_ptr<Command>> makeCommands() {
   commands.push_back(makeVerifyCommand());
   commands.push_back(makeTuneCommand());
   commands.push_back(makeInspectCommand());
+  commands.push_back(makeProfileCommand());
   commands.push_back(makeDevicesCommand());
   commands.push_back(makeExplainCommand());
   return commands;

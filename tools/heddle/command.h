@@ -35,6 +35,7 @@ std::unique_ptr<Command> makeBenchCommand();
 std::unique_ptr<Command> makeVerifyCommand();
 std::unique_ptr<Command> makeTuneCommand();
 std::unique_ptr<Command> makeInspectCommand();
+std::unique_ptr<Command> makeProfileCommand();
 std::unique_ptr<Command> makeDevicesCommand();
 std::unique_ptr<Command> makeExplainCommand();
 

@@ -176,6 +176,13 @@ private:
 
 } // namespace
 
+NamedShapes shapesOf(const heddle_entry_info_t &entry, const RunInputs &run) {
+  NamedShapes shapes;
+  for (size_t i = 0; i < entry.input_count; ++i)
+    shapes.emplace_back(entry.inputs[i].name, dimsOf(run.tensors[i].get()));
+  return shapes;
+}
+
 RunInputs prepareInputs(const heddle_entry_info_t &entry, const std::vector<std::string> &inputs,
                         const std::vector<std::string> &shapes, Missing missing, std::vector<TensorPtr> defaults) {
   InputResolver resolver(entry, shapes);

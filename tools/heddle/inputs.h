@@ -22,6 +22,10 @@ struct RunInputs {
   std::vector<const heddle_tensor_t *> pointers() const;
 };
 
+/// Names of inputs with their shapes, in the entry's order.
+using NamedShapes = std::vector<std::pair<std::string, std::vector<int64_t>>>;
+NamedShapes shapesOf(const heddle_entry_info_t &entry, const RunInputs &run);
+
 enum class Missing { Refuse, Generate };
 
 /// Makes the inputs of one run. |inputs| are the values of --input, in every form of the manual; |shapes| those of

@@ -3,8 +3,8 @@
 // heddle inspect: all that an artifact says about itself, for people or as JSON.
 
 #include "tools/heddle/command.h"
-#include "tools/heddle/inputs.h"
 #include "tools/heddle/inspect_json.h"
+#include "tools/heddle/memory.h"
 #include "tools/heddle/print.h"
 #include "tools/heddle/program.h"
 #include "tools/heddle/table.h"
@@ -106,16 +106,6 @@ std::string describeOptions(const heddle_program_info_t &info) {
   return out;
 }
 
-std::string describePlan(const MemoryReport &memory) {
-  return "one run with " + memory.shapes + "\n  arena    " +
-         formatBytes(static_cast<uint64_t>(memory.plan.arena_bytes)) + " a session\n  scratch  " +
-         formatBytes(static_cast<uint64_t>(memory.plan.scratch_bytes)) + " a thread\n  weights  " +
-         formatBytes(memory.weightBytes) + ", shared\n  work     " +
-         formatNumber(static_cast<double>(memory.plan.flops) / 1e9, 4) + " GFLOP in " +
-         std::to_string(memory.plan.dispatch_count) + " dispatches that move " +
-         formatBytes(static_cast<uint64_t>(memory.plan.bytes)) + "\n";
-}
-
 /// Of an artifact for measurements, in the place of its entry points.
 std::string describeCandidates(const heddle_program_t *program) {
   std::string out = "\nkernels to be measured, with expected times\n";
@@ -138,6 +128,8 @@ public:
     options.flag("--json", json, "print JSON");
     options.flag("--memory", memory, "also show the memory and work of one run");
     options.list("--shape", shapes, "NAME=1x128", "shapes for --memory; default: batch 1, length 128");
+    execution.declare(options);
+    execution.declareWeights(options);
   }
 
   Exit run() override {
@@ -145,26 +137,22 @@ public:
     LoadedProgram loaded = loadForInspection(artifact);
     std::optional<MemoryReport> report;
     if (memory || !shapes.empty())
-      report = planFor(loaded);
+      report = reportMemory(loaded);
     std::string text = json ? programJson(loaded.program.get(), report ? &*report : nullptr) : describe(loaded, report);
     std::fputs(printable(text).c_str(), stdout);
     return Exit::Fine;
   }
 
 private:
-  MemoryReport planFor(const LoadedProgram &loaded) const {
-    const heddle_entry_info_t &entry = loaded.entry();
-    RunInputs inputs = prepareInputs(entry, {}, shapes, Missing::Generate, defaultInputs(loaded));
-    MemoryReport report;
-    std::vector<std::string> parts;
-    for (size_t i = 0; i < entry.input_count; ++i)
-      parts.push_back(std::string(entry.inputs[i].name) + "=" + formatShape(dimsOf(inputs.tensors[i].get())));
-    report.shapes = join(parts, ",");
-    report.weightBytes = loaded.info().constant_bytes;
-    std::vector<const heddle_tensor_t *> pointers = inputs.pointers();
-    check(heddle_program_plan(loaded.program.get(), nullptr, pointers.data(), pointers.size(), &report.plan),
-          loaded.context());
-    return report;
+  /// The memory of a run is the device's to tell; what none here can run has at least a plan.
+  MemoryReport reportMemory(const LoadedProgram &inspected) const {
+    try {
+      return memoryOf(loadProgram(artifact, execution), shapes);
+    } catch (const CommandError &error) {
+      if (error.exit != Exit::Device || !execution.device.empty())
+        throw;
+    }
+    return memoryOf(inspected, shapes);
   }
 
   std::string describe(const LoadedProgram &loaded, const std::optional<MemoryReport> &report) const {
@@ -179,12 +167,13 @@ private:
     if (isForMeasurements)
       out += describeCandidates(loaded.program.get());
     out += "\n" + describeTargets(info) + "\n" + describeKernels(info) + describeOptions(info);
-    return report ? out + "\n" + describePlan(*report) : out;
+    return report ? out + "\n" + describeMemory(*report) : out;
   }
 
   std::string artifact;
   std::vector<std::string> shapes;
   bool json = false, memory = false;
+  ExecutionOptions execution;
 };
 
 } // namespace

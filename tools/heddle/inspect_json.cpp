@@ -11,10 +11,7 @@
 namespace heddle::cli {
 
 static void writeStrings(JsonWriter &json, const char *key, const char *const *strings, size_t count) {
-  json.key(key).beginArray();
-  for (size_t i = 0; i < count; ++i)
-    json.string(strings[i]);
-  json.endArray();
+  json.key(key).strings({strings, strings + count});
 }
 
 static void writeTensor(JsonWriter &json, const heddle_tensor_info_t &tensor) {
@@ -113,13 +110,6 @@ static void writeSections(JsonWriter &json, const heddle_program_info_t &info) {
     json.key("length").number(section.length).key("checksum").number(section.checksum).endObject();
   }
   json.endArray();
-}
-
-static void writeMemory(JsonWriter &json, const MemoryReport &memory) {
-  json.key("memory").beginObject().key("shapes").string(memory.shapes);
-  json.key("arena_bytes").number(memory.plan.arena_bytes).key("scratch_bytes").number(memory.plan.scratch_bytes);
-  json.key("flops").number(memory.plan.flops).key("bytes").number(memory.plan.bytes);
-  json.key("dispatch_count").number(uint64_t(memory.plan.dispatch_count)).endObject();
 }
 
 /// Of an artifact for measurements.

@@ -114,6 +114,13 @@ JsonWriter &JsonWriter::number(double value) {
   return raw({text, static_cast<size_t>(std::to_chars(text, text + sizeof text, value).ptr - text)});
 }
 
+JsonWriter &JsonWriter::strings(const std::vector<std::string> &values) {
+  beginArray();
+  for (const std::string &value : values)
+    string(value);
+  return endArray();
+}
+
 std::string JsonWriter::take() { return std::move(out) + "\n"; }
 
 } // namespace heddle::cli

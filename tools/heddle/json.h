@@ -38,6 +38,8 @@ public:
   JsonWriter &null() { return raw("null"); }
   /// |json| is a whole value.
   JsonWriter &literal(std::string_view json) { return raw(json); }
+  /// An array.
+  JsonWriter &strings(const std::vector<std::string> &values);
 
   /// The text so far, with a final line end.
   std::string take();

@@ -21,6 +21,10 @@ void ExecutionOptions::declare(OptionSet &options) {
                "submit each step of a run alone, to find one that loses the device");
 }
 
+std::string ExecutionOptions::deviceOf(const LoadedProgram &loaded) const {
+  return device.empty() ? selectedDevice(loaded) : device;
+}
+
 void ExecutionOptions::declareWeights(OptionSet &options) {
   options.choice("--weights", weights, {"map", "copy"}, "map weights from the file, or copy them to huge pages");
 }
@@ -36,7 +40,7 @@ static LoadedProgram load(const std::string &path, const heddle_program_options_
          "heddle compile " + path + " -o model.heddle makes one");
   heddle_program_t *program = nullptr;
   check(heddle_program_load(path.c_str(), &options, &program), "in " + path);
-  return {path, ProgramPtr(program), threads, 0};
+  return {path, ProgramPtr(program), threads, !options.inspect_only, 0};
 }
 
 LoadedProgram loadProgram(const std::string &path, const ExecutionOptions &execution) {

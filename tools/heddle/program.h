@@ -20,6 +20,8 @@ struct ExecutionOptions {
 
   /// --device, --threads and what looks for faults of drivers, for every command that executes.
   void declare(OptionSet &options);
+  /// What reports call the device that |loaded| runs on: as it was asked for, else its kind.
+  std::string deviceOf(const struct LoadedProgram &loaded) const;
   /// --weights, where the time or the memory of a run matters.
   void declareWeights(OptionSet &options);
 };
@@ -28,6 +30,7 @@ struct LoadedProgram {
   std::string path;
   ProgramPtr program;
   unsigned threads;         ///< that runs use
+  bool canRun;              ///< loaded for execution, not only to look into it
   mutable size_t noted = 0; ///< remarks that were told
 
   const heddle_program_info_t &info() const { return *heddle_program_info(program.get()); }

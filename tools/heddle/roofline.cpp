@@ -205,13 +205,18 @@ double measureReads(unsigned threads, uint64_t bytes) {
 
 } // namespace
 
-double Roofline::bandwidthFor(uint64_t bytes) const {
-  return bytes <= l1Bytes ? l1 : bytes <= l2Bytes ? l2 : bytes <= l3Bytes ? l3 : memory;
+const char *levelName(Level level) {
+  constexpr const char *kNames[] = {"L1", "L2", "L3", "DRAM"};
+  return kNames[static_cast<int>(level)];
 }
 
-double Roofline::leastSeconds(int64_t operations, int64_t bytes, uint64_t footprint, Arithmetic arithmetic) const {
-  double rate = arithmetic == Arithmetic::Bytes ? byteOps : flops;
-  return std::max(static_cast<double>(operations) / rate, static_cast<double>(bytes) / bandwidthFor(footprint));
+Level Roofline::levelFor(uint64_t bytes) const {
+  return bytes <= l1Bytes ? Level::L1 : bytes <= l2Bytes ? Level::L2 : bytes <= l3Bytes ? Level::L3 : Level::Memory;
+}
+
+double Roofline::bandwidthOf(Level level) const {
+  const double rates[] = {l1, l2, l3, memory};
+  return rates[static_cast<int>(level)];
 }
 
 Roofline measureRoofline(unsigned threads) {

@@ -14,6 +14,11 @@ namespace heddle::cli {
 /// What a kernel's operations are of.
 enum class Arithmetic { Floats, Bytes };
 
+/// Where bytes come from.
+enum class Level { L1, L2, L3, Memory };
+/// "L1" ... "DRAM".
+const char *levelName(Level level);
+
 /// Limits of |threads| threads together, measured. Rates are per second.
 struct Roofline {
   unsigned threads;
@@ -23,13 +28,13 @@ struct Roofline {
   uint64_t l1Bytes, l2Bytes; ///< of all threads' caches together
   uint64_t l3Bytes;          ///< shared by all
 
-  /// Bytes per second of the smallest level that holds |bytes|.
-  double bandwidthFor(uint64_t bytes) const;
-
-  /// Seconds that a kernel takes at least: it computes |operations| and reads or writes |bytes|, which lie in the level
-  /// that holds |footprint| bytes.
-  double leastSeconds(int64_t operations, int64_t bytes, uint64_t footprint,
-                      Arithmetic arithmetic = Arithmetic::Floats) const;
+  /// The smallest level that holds |bytes|.
+  Level levelFor(uint64_t bytes) const;
+  /// Bytes per second of that level, and of a given one.
+  double bandwidthFor(uint64_t bytes) const { return bandwidthOf(levelFor(bytes)); }
+  double bandwidthOf(Level level) const;
+  /// Operations per second.
+  double rateOf(Arithmetic arithmetic) const { return arithmetic == Arithmetic::Bytes ? byteOps : flops; }
 };
 
 /// Writes "threads", "f32_gflops", "l1_gbs" ... into the object that is open.

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <cstdio>
 
 namespace heddle::cli {
@@ -127,6 +128,12 @@ std::string formatNumber(double value, int digits) {
   char text[48];
   std::snprintf(text, sizeof text, "%.*g", digits, value);
   return text;
+}
+
+std::string formatFixed(double value, int digits) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%.*f", digits, value);
+  return std::isnan(value) ? "-" : text;
 }
 
 std::string formatShape(const std::vector<int64_t> &dims) {

@@ -45,6 +45,9 @@ std::string formatBytes(uint64_t bytes);
 /// Shortest of fixed and scientific notation with |digits| significant digits.
 std::string formatNumber(double value, int digits);
 
+/// |value| with |digits| behind the point; "-" for what isn't a number.
+std::string formatFixed(double value, int digits);
+
 /// "1x128", the form of --shape.
 std::string formatShape(const std::vector<int64_t> &dims);
 

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Which layer of its model a node belongs to, by its name: exporters keep the modules' paths in them.
+
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace heddle::cli {
+
+/// The layer of the node called |node|: its path up to the first number of a list of layers or blocks,
+/// "encoder/layer.0" of "/encoder/layer.0/attention/self/MatMul". "" for a node outside of all layers.
+std::string layerOf(std::string_view node);
+
+/// The layer of most of |nodes|, the first one of those where several have as many; "" if that is none.
+std::string layerOf(const std::vector<std::string> &nodes);
+
+} // namespace heddle::cli
