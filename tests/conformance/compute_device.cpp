@@ -65,10 +65,13 @@ compute_device::compute_device() {
         : listed == VK_INCOMPLETE ? VK_SUCCESS
                                   : listed,
         "vkEnumeratePhysicalDevices");
-  VkPhysicalDeviceProperties properties;
-  vkGetPhysicalDeviceProperties(physical_, &properties);
-  name_ = properties.deviceName;
-  shared_bytes_ = properties.limits.maxComputeSharedMemorySize;
+  VkPhysicalDeviceSubgroupProperties subgroups = {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES};
+  VkPhysicalDeviceProperties2 properties = {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, &subgroups, {}};
+  vkGetPhysicalDeviceProperties2(physical_, &properties);
+  name_ = properties.properties.deviceName;
+  shared_bytes_ = properties.properties.limits.maxComputeSharedMemorySize;
+  has_subgroups_of_8_ =
+      subgroups.subgroupSize >= 8 && (subgroups.supportedOperations & VK_SUBGROUP_FEATURE_SHUFFLE_BIT);
   create_device();
   create_layouts();
 }

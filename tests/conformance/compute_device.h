@@ -57,6 +57,8 @@ public:
   const std::string &name() const { return name_; }
   /// Shared memory that a workgroup may have.
   uint32_t shared_bytes() const { return shared_bytes_; }
+  /// Whether subgroups have at least 8 invocations, which shuffle.
+  bool has_subgroups_of_8() const { return has_subgroups_of_8_; }
   std::unique_ptr<shared_buffer> allocate(size_t bytes) const;
   /// Lives as long as the device.
   compute_pipeline create_pipeline(const std::vector<uint32_t> &words, const std::vector<uint32_t> &constants);
@@ -72,6 +74,7 @@ private:
 
   std::string name_;
   uint32_t shared_bytes_ = 0;
+  bool has_subgroups_of_8_ = false;
   VkInstance instance_ = VK_NULL_HANDLE;
   VkPhysicalDevice physical_ = VK_NULL_HANDLE;
   VkDevice device_ = VK_NULL_HANDLE;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Attention of 12 heads of size 64, for heddle-shader-bench. The shader by hand has the generated one's tile, 16 rows
-// for eight invocations, and does without all that makes attention general: sizes are constants, there is one block of
-// keys, every row has keys and every number is finite.
+// Attention of 12 heads of size 64, for heddle-shader-bench. The shader by hand has the generated one's tile, eight
+// rows for each of eight invocations that exchange what they read, and does without all that makes attention general:
+// sizes are constants, there is one block of keys, every row has keys and every number is finite.
 
 #include "tests/conformance/attention_text.h"
 #include "tests/conformance/shader_bench.h"
@@ -11,16 +11,14 @@
 namespace heddle::conformance {
 namespace {
 
-constexpr int64_t kHeads = 12, kHeadSize = 64, kRows = 16;
+constexpr int64_t kHeads = 12, kHeadSize = 64, kRows = 8, kInvocations = 8;
 
 constexpr char kByHand[] = R"(
 layout(set = 0, binding = 1, std430) readonly buffer Q { vec4 query[]; };
 layout(set = 0, binding = 2, std430) readonly buffer K { vec4 keys[]; };
 layout(set = 0, binding = 3, std430) buffer O { vec4 result[]; };
 layout(push_constant) uniform Push { uint first_x, first_y, first_z, query_at, key_at, value_at, places[2]; } push;
-const uint SIZE4 = 16, STEP4 = 12 * SIZE4, STRIDE = KEYS / 4 + 1;
-shared vec4 scores[ROWS * STRIDE];
-shared float sums[ROWS];
+const uint SIZE4 = 16, STEP4 = 12 * SIZE4, STRIDE = KEYS / 4 + 1, COLUMNS = 4;
 
 vec4 power(vec4 x) {
   x *= 1.44269504;
@@ -30,20 +28,26 @@ vec4 power(vec4 x) {
   return mix(p * intBitsToFloat((ivec4(n) + 127) << 23), vec4(0.0), lessThan(x, vec4(-126.0)));
 }
 
-void main() {
-  uint lane = gl_LocalInvocationID.x, row = gl_WorkGroupID.x * ROWS;
-  uint head = gl_WorkGroupID.y * SIZE4 + gl_WorkGroupID.z * KEYS * STEP4;
-  uint query_base = push.query_at / 4 + head, key_base = push.key_at / 4 + head, value_base = push.value_at / 4 + head;
-  for (uint key = lane * 4; key < KEYS; key += 64) {
+vec4 scores[ROWS * STRIDE], queries[ROWS * SIZE4];
+float sums[ROWS];
+uint lane = gl_SubgroupInvocationID, row = (gl_WorkGroupID.x * 8 + gl_LocalInvocationID.x) * ROWS;
+uint head = gl_WorkGroupID.y * SIZE4 + gl_WorkGroupID.z * KEYS * STEP4;
+
+void multiply_keys() {
+  uint query_base = push.query_at / 4 + head, key_base = push.key_at / 4 + head;
+  for (uint d = 0; d < SIZE4; ++d)
+    [[unroll]] for (uint i = 0; i < ROWS; ++i)
+      queries[i * SIZE4 + d] = query[query_base + (row + i) * STEP4 + d];
+  for (uint key = 0; key < KEYS; key += 8) {
     vec4 s[ROWS][2];
     [[unroll]] for (uint i = 0; i < ROWS; ++i)
       s[i][0] = s[i][1] = vec4(0.0);
     for (uint d = 0; d < SIZE4; ++d) {
-      vec4 k[8];
+      vec4 own = keys[key_base + (key + lane) * STEP4 + d], k[8];
       [[unroll]] for (uint j = 0; j < 8; ++j)
-        k[j] = keys[key_base + (key + j / 4 * 32 + j % 4) * STEP4 + d];
+        k[j] = subgroupShuffle(own, j);
       [[unroll]] for (uint i = 0; i < ROWS; ++i) {
-        vec4 q = query[query_base + (row + i) * STEP4 + d];
+        vec4 q = queries[i * SIZE4 + d];
         [[unroll]] for (uint g = 0; g < 2; ++g)
           [[unroll]] for (uint u = 0; u < 4; ++u)
             s[i][g] = fma(vec4(q[u]), vec4(k[4 * g][u], k[4 * g + 1][u], k[4 * g + 2][u], k[4 * g + 3][u]), s[i][g]);
@@ -51,41 +55,60 @@ void main() {
     }
     [[unroll]] for (uint i = 0; i < ROWS; ++i)
       [[unroll]] for (uint g = 0; g < 2; ++g)
-        scores[i * STRIDE + key / 4 + 8 * g] = s[i][g] * 0.25;
+        scores[i * STRIDE + key / 4 + g] = s[i][g] * 0.25;
   }
-  barrier();
-  for (uint i = lane; i < ROWS; i += 8) {
+}
+
+void weigh_scores() {
+  for (uint i = 0; i < ROWS; ++i) {
     vec4 greatest = scores[i * STRIDE];
-    for (uint k = 1; k < KEYS / 4; ++k)
-      greatest = max(greatest, scores[i * STRIDE + k]);
+    for (uint k = 0; k < KEYS / 4; k += 8)
+      [[unroll]] for (uint p = 0; p < 8; ++p)
+        greatest = max(greatest, scores[i * STRIDE + k + p]);
     float maximum = max(max(greatest.x, greatest.y), max(greatest.z, greatest.w));
     vec4 parts = vec4(0.0);
-    for (uint k = 0; k < KEYS / 4; ++k) {
-      vec4 w = power(scores[i * STRIDE + k] - maximum);
-      scores[i * STRIDE + k] = w;
-      parts += w;
-    }
+    for (uint k = 0; k < KEYS / 4; k += 4)
+      [[unroll]] for (uint p = 0; p < 4; ++p) {
+        vec4 w = power(scores[i * STRIDE + k + p] - maximum);
+        scores[i * STRIDE + k + p] = w;
+        parts += w;
+      }
     sums[i] = 1.0 / (parts.x + parts.y + parts.z + parts.w);
   }
-  barrier();
-  vec4 sum[ROWS][2];
-  [[unroll]] for (uint i = 0; i < ROWS; ++i)
-    sum[i][0] = sum[i][1] = vec4(0.0);
-  for (uint k = 0; k < KEYS / 4; ++k) {
-    vec4 v[4][2];
-    [[unroll]] for (uint u = 0; u < 4; ++u)
-      [[unroll]] for (uint g = 0; g < 2; ++g)
-        v[u][g] = keys[value_base + (4 * k + u) * STEP4 + lane + 8 * g];
-    [[unroll]] for (uint i = 0; i < ROWS; ++i) {
-      vec4 w = scores[i * STRIDE + k];
-      [[unroll]] for (uint g = 0; g < 2; ++g)
-        [[unroll]] for (uint u = 0; u < 4; ++u)
-          sum[i][g] = fma(vec4(w[u]), v[u][g], sum[i][g]);
+}
+
+void multiply_values() {
+  uint value_base = push.value_at / 4 + head;
+  for (uint column = 0; column < SIZE4; column += COLUMNS) {
+    vec4 sum[ROWS][COLUMNS];
+    [[unroll]] for (uint i = 0; i < ROWS; ++i)
+      [[unroll]] for (uint g = 0; g < COLUMNS; ++g)
+        sum[i][g] = vec4(0.0);
+    for (uint k = 0; k < KEYS / 4; ++k) {
+      vec4 v[4 * COLUMNS];
+      [[unroll]] for (uint b = 0; b < 4 * COLUMNS; b += 8) {
+        uint at = b + lane;
+        vec4 own = keys[value_base + (4 * k + at / COLUMNS) * STEP4 + column + at % COLUMNS];
+        [[unroll]] for (uint j = 0; j < 8; ++j)
+          v[b + j] = subgroupShuffle(own, j);
+      }
+      [[unroll]] for (uint i = 0; i < ROWS; ++i) {
+        vec4 w = scores[i * STRIDE + k];
+        [[unroll]] for (uint g = 0; g < COLUMNS; ++g)
+          [[unroll]] for (uint u = 0; u < 4; ++u)
+            sum[i][g] = fma(vec4(w[u]), v[u * COLUMNS + g], sum[i][g]);
+      }
     }
+    [[unroll]] for (uint i = 0; i < ROWS; ++i)
+      [[unroll]] for (uint g = 0; g < COLUMNS; ++g)
+        result[push.places[CAPTURES] / 4 + head + (row + i) * STEP4 + column + g] = sum[i][g] * sums[i];
   }
-  [[unroll]] for (uint i = 0; i < ROWS; ++i)
-    [[unroll]] for (uint g = 0; g < 2; ++g)
-      result[push.places[CAPTURES] / 4 + head + (row + i) * STEP4 + lane + 8 * g] = sum[i][g] * sums[i];
+}
+
+void main() {
+  multiply_keys();
+  weigh_scores();
+  multiply_values();
 })";
 
 shader_case make_case(const std::string &kind, const attention_text &text, int64_t batch, int64_t keys) {
@@ -96,11 +119,12 @@ shader_case make_case(const std::string &kind, const attention_text &text, int64
   result.sizes = {batch, keys, keys};
   result.operations = 4.0 * kHeadSize * static_cast<double>(kHeads * batch * keys * keys);
   result.glsl = llvm::formatv("#version 450\n#extension GL_EXT_control_flow_attributes : require\n"
+                              "#extension GL_KHR_shader_subgroup_shuffle : require\n"
                               "layout(local_size_x = 8) in;\nconst uint ROWS = {0}, KEYS = {1}, CAPTURES = {2};",
                               kRows, keys, text.captures.size())
                     .str() +
                 kByHand;
-  result.groups = {static_cast<uint32_t>(keys / kRows), kHeads, static_cast<uint32_t>(batch)};
+  result.groups = {static_cast<uint32_t>(keys / (kRows * kInvocations)), kHeads, static_cast<uint32_t>(batch)};
   result.tolerance = 6e-6;
   return result;
 }

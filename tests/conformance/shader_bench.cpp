@@ -128,11 +128,14 @@ struct workload {
   }
 };
 
-/// The first variant that needs no feature, fits the device's |shared_bytes| and takes |extents|.
+/// The first variant that takes |extents|, fits the device's shared memory and needs no feature but its subgroups.
 const vulkan::Variant &choose(const vulkan::ShaderPlan &plan, const std::array<int64_t, 3> &extents,
-                              int64_t shared_bytes) {
+                              const compute_device &device) {
   for (const vulkan::Variant &variant : plan.variants) {
-    bool fits = variant.features.empty() && variant.sharedBytes <= shared_bytes;
+    bool fits = llvm::all_of(variant.features, [&](const std::string &feature) {
+      return feature == "subgroup_of_8" && device.has_subgroups_of_8();
+    });
+    fits &= variant.sharedBytes <= device.shared_bytes();
     for (unsigned axis = 0; axis < 3; ++axis)
       fits &= variant.most[axis] == 0 || extents[axis] <= variant.most[axis];
     if (fits)
@@ -208,7 +211,7 @@ private:
     std::array<int64_t, 3> extents;
     for (unsigned axis = 0; axis < 3; ++axis)
       extents[axis] = evaluate(plan.extents[axis], which_.sizes);
-    const vulkan::Variant &variant = choose(plan, extents, device_.shared_bytes());
+    const vulkan::Variant &variant = choose(plan, extents, device_);
     FailureOr<std::vector<vulkan::ShaderText>> texts = vulkan::printShaders(func);
     if (failed(texts))
       fail(which_.name + ": no shader");

@@ -37,8 +37,8 @@ void AttentionShader::emitScores() {
     std::string low = emitter.let("int", "begin + chunk", "low");
     std::string high = emitter.let("int", "begin + min(chunk + WIDTH, span) - 1", "high");
     auto [may, all] = testGroup(low, high);
-    emitter.line("may = " + may + ";");
-    emitter.line("all = " + all + ";");
+    emitter.line("may = " + (exchanges ? ofPeers("int(" + may + ")") + " != 0" : may) + ";");
+    emitter.line("all = " + (exchanges ? ofPeers("int(!" + all + ")") + " == 0" : all) + ";");
     emitter.close();
     emitter.line("if (!may && !(" + inPasses([&](const AttentionPass &pass) { return seesHiddenKeys(pass); }) + "))");
     emitter.line("  continue;");
@@ -55,6 +55,18 @@ void AttentionShader::emitScores() {
 // Products
 //===----------------------------------------------------------------------===//
 
+void AttentionShader::readQueries() {
+  emitter.open("for (int i = 0; i < TILE; ++i)");
+  selectRow("i");
+  std::string start = emitter.let("int", base(plan.getInput(0), Loops::HeadSize), "start");
+  emitter.open("for (int d = 0; d < " + emitter.bound(Loops::HeadSize) + "; d += 4)");
+  std::string query = loadFourOfInput(0, Loops::HeadSize, start, "d");
+  emitter.line("queries[i * " + llvm::Twine(queryVectors) +
+               " + d / 4] = " + (op.getQkInt8() ? "codes_of(" + query + ", query_inverses[i])" : query) + ";");
+  emitter.close();
+  emitter.close();
+}
+
 void AttentionShader::emitDots() {
   // 1. Where rows and keys begin. A key behind the last one reads that one.
   emitter.line("precise vec4 s[ROWS][GROUPS];");
@@ -63,30 +75,41 @@ void AttentionShader::emitDots() {
   emitter.line("s[r][g] = vec4(0.0);");
   emitter.close();
   emitter.close();
-  emitter.line("int keys[4 * GROUPS], key_bases[4 * GROUPS], query_bases[ROWS];");
-  openUnrolled("j", "4 * GROUPS");
-  emitter.line("keys[j] = begin + min(start + ((j / 4) * LANES + lane) * 4 + j % 4, span - 1);");
+  emitter.declare("const int READS = 4 * GROUPS / PEERS;"); // keys that an invocation reads of those of a step
+  emitter.line("int keys[READS], key_bases[READS], query_bases[ROWS];");
+  openUnrolled("j", "READS");
+  emitter.line("int number = j * PEERS + peer;");
+  emitter.line("keys[j] = begin + min(start + ((number / 4) * LANES + lane) * 4 + number % 4, span - 1);");
   loops[Loops::Key] = "keys[j]";
   emitter.line("key_bases[j] = " + base(plan.getInput(1), Loops::HeadSize) + ";");
   emitter.close();
-  openRows();
-  selectRow("i");
-  emitter.line("query_bases[r] = " + base(plan.getInput(0), Loops::HeadSize) + ";");
-  emitter.close();
+  if (!queryVectors) {
+    openRows();
+    selectRow("i");
+    emitter.line("query_bases[r] = " + base(plan.getInput(0), Loops::HeadSize) + ";");
+    emitter.close();
+  }
   if (op.getQkInt8())
     emitKeyScales();
   // 2. The loop over the head size, of all products in ascending order.
   emitter.open("for (int d = 0; d < " + emitter.bound(Loops::HeadSize) + "; d += 4)");
-  emitter.line("precise vec4 k[4 * GROUPS];");
-  openUnrolled("j", "4 * GROUPS");
+  emitter.line("precise vec4 own[READS], k[4 * GROUPS];");
+  openUnrolled("j", "READS");
   std::string key = loadFourOfInput(1, Loops::HeadSize, "key_bases[j]", "d");
-  emitter.line("k[j] = " + (op.getQkInt8() ? "codes_of(" + key + ", key_inverses[j])" : key) + ";");
+  emitter.line("own[j] = " + (op.getQkInt8() ? "codes_of(" + key + ", key_inverses[j])" : key) + ";");
+  emitter.close();
+  openUnrolled("j", "4 * GROUPS");
+  emitter.line("k[j] = " + exchange("own", "j") + ";");
   emitter.close();
   openRows();
-  if (!isVector(plan.getInput(0), Loops::HeadSize))
-    selectRow("i");
-  std::string query = loadFourOfInput(0, Loops::HeadSize, "query_bases[r]", "d");
-  emitter.line("precise vec4 q = " + (op.getQkInt8() ? "codes_of(" + query + ", query_inverses[i])" : query) + ";");
+  if (queryVectors) {
+    emitter.line("vec4 q = queries[i * " + llvm::Twine(queryVectors) + " + d / 4];");
+  } else {
+    if (!isVector(plan.getInput(0), Loops::HeadSize))
+      selectRow("i");
+    std::string query = loadFourOfInput(0, Loops::HeadSize, "query_bases[r]", "d");
+    emitter.line("precise vec4 q = " + (op.getQkInt8() ? "codes_of(" + query + ", query_inverses[i])" : query) + ";");
+  }
   openUnrolled("g", "GROUPS");
   for (const char *c : {"x", "y", "z", "w"}) {
     std::string keys = "vec4(";
@@ -167,13 +190,16 @@ void AttentionShader::emitQueryScales() {
 }
 
 void AttentionShader::emitKeyScales() {
-  emitter.line("precise float key_scales[4 * GROUPS], key_inverses[4 * GROUPS];");
-  openUnrolled("j", "4 * GROUPS");
+  emitter.line("precise float own_scales[READS], key_inverses[READS], key_scales[4 * GROUPS];");
+  openUnrolled("j", "READS");
   emitter.line("uint greatest = 0u;");
   emitter.open("for (int d = 0; d < " + emitter.bound(Loops::HeadSize) + "; d += 4)");
   emitter.line("greatest = greatest_of(greatest, " + loadFourOfInput(1, Loops::HeadSize, "key_bases[j]", "d") + ");");
   emitter.close();
-  emitter.line("scale_of(greatest, key_scales[j], key_inverses[j]);");
+  emitter.line("scale_of(greatest, own_scales[j], key_inverses[j]);");
+  emitter.close();
+  openUnrolled("j", "4 * GROUPS");
+  emitter.line("key_scales[j] = " + exchange("own_scales", "j") + ";");
   emitter.close();
 }
 
@@ -182,30 +208,30 @@ void AttentionShader::emitKeyScales() {
 //===----------------------------------------------------------------------===//
 
 void AttentionShader::addScoreRegions() {
+  // Long regions exist once, and take scores from where they are stored.
+  bool isStored = isLongRegion(op.getScore()) || isLongRegion(op.getMask());
+  if (isStored)
+    storeScores();
   // Where all keys exist and all rows see them there is nothing to mask.
   std::string plain = hasMask ? "all && start + STEP <= span" : "start + STEP <= span";
-  emitter.open("if (" + plain + ")");
-  finishScores(/*masked=*/false);
+  if (!isTrivial(op.getScore())) {
+    emitter.open("if (" + plain + ")");
+    finishScores(/*masked=*/false, isStored);
+    emitter.close();
+  }
+  emitter.open("if (!(" + plain + "))");
+  finishScores(/*masked=*/true, isStored);
   emitter.close();
-  emitter.open("else");
-  finishScores(/*masked=*/true);
-  emitter.close();
+  if (!isStored)
+    storeScores();
 }
 
-void AttentionShader::finishScores(bool masked) {
-  bool isLong = isLongRegion(op.getScore()) || (masked && isLongRegion(op.getMask()));
-  if (!masked && isTrivial(op.getScore())) {
-    storeScores();
-    return;
-  }
+void AttentionShader::finishScores(bool masked, bool isStored) {
   SmallVector<Region *> regions = {&op.getScore()};
   if (masked && hasMask)
     regions.push_back(&op.getMask());
-  if (isLong)
-    storeScores();
-  // Long regions exist once, and take scores from where they are stored.
   auto open = [&](const std::string &variable, const std::string &count) {
-    if (isLong)
+    if (isStored)
       emitter.open("for (int " + variable + " = 0; " + variable + " < " + count + "; ++" + variable + ")");
     else
       openUnrolled(variable, count);
@@ -215,16 +241,14 @@ void AttentionShader::finishScores(bool masked) {
   emitter.line("int place = start + (g * LANES + lane) * 4 + t;");
   loops[Loops::Key] = emitter.let("int", masked ? "begin + min(place, span - 1)" : "begin + place", "key");
   loadCaptures(regions, /*ofKey=*/true);
-  openRows(/*isUnrolled=*/!isLong);
+  openRows(/*isUnrolled=*/!isStored);
   selectRow("i");
   loadCaptures(regions, /*ofKey=*/false);
-  finishScore(isLong ? "scores[i * STRIDE + place / 4][t]" : "s[r][g][t]", masked);
+  finishScore(isStored ? "scores[i * STRIDE + place / 4][t]" : "s[r][g][t]", masked);
   for (int loop = 0; loop < 3; ++loop)
     emitter.close();
   loops[Loops::Key] = "";
   captures.assign(captures.size(), "");
-  if (!isLong)
-    storeScores();
 }
 
 void AttentionShader::finishScore(const std::string &score, bool masked) {

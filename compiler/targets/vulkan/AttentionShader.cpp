@@ -27,12 +27,24 @@ int64_t getAttentionSharedBytes(kernel::AttentionOp op, int64_t rows) {
   return rows * getScoreStride(getAttentionBlock(op)) * 16 + rows * numbers * 4 + 4;
 }
 
-AttentionShader::AttentionShader(ShaderEmitter &emitter, bool sharesRows)
-    : emitter(emitter), sharesRows(sharesRows), plan(emitter.plan), op(cast<kernel::AttentionOp>(plan.root)),
-      block(getAttentionBlock(op)), hasMask(!sparsity::isAlwaysTrue(op.getMask())), loops(Loops::NumLoops),
-      captures(op.getCaptures().size()), uniformCaptures(op.getCaptures().size()) {
+AttentionShader::AttentionShader(ShaderEmitter &emitter, StringRef form)
+    : emitter(emitter), sharesRows(form == kSharedAttention), exchanges(form == kSubgroupAttention), plan(emitter.plan),
+      op(cast<kernel::AttentionOp>(plan.root)), block(getAttentionBlock(op)),
+      hasMask(!sparsity::isAlwaysTrue(op.getMask())), loops(Loops::NumLoops), captures(op.getCaptures().size()),
+      uniformCaptures(op.getCaptures().size()) {
   if (!op.getProbability().empty())
     probability = ProbabilityRegion::analyze(op);
+  if (sharesRows)
+    return;
+  // A buffer's numbers cost drivers that run shaders on CPUs many times what an invocation's own do.
+  auto countVectors = [&](unsigned loop) {
+    constexpr int64_t kMost = 256;
+    std::optional<int64_t> size = plan.nest.bounds[loop].getConstant();
+    return size && *size <= kMost ? static_cast<int64_t>(llvm::divideCeil(*size, 4)) : 0;
+  };
+  queryVectors = countVectors(Loops::HeadSize);
+  // Parts give their sums as a result.
+  stateVectors = op.getGivesParts() ? 0 : countVectors(Loops::ValueSize);
 }
 
 //===----------------------------------------------------------------------===//
@@ -50,6 +62,8 @@ void AttentionShader::declareState() {
   // Keys of an invocation's step, of which a group has a whole number.
   emitter.declare("const int STEP = LANES * 4 * GROUPS, WIDTH = " + llvm::Twine(kAttentionGroup) + ";");
   emitter.declare("const int STRIDE = " + llvm::Twine(getScoreStride(block)) + ";");
+  // Of the items that all invocations of a subgroup need each reads one of PEERS.
+  emitter.declare("const int PEERS = " + llvm::Twine(exchanges ? kAttentionPeers : 1) + ";");
   std::string scales = op.getQkInt8() ? ", query_scales[TILE], query_inverses[TILE]" : "";
   for (const std::string &state :
        {std::string("vec4 scores[TILE * STRIDE]"),
@@ -58,6 +72,13 @@ void AttentionShader::declareState() {
       emitter.declare("shared " + state + ";");
     else if (state != "int marks")
       emitter.line(state + ";");
+  }
+  if (queryVectors)
+    emitter.line("vec4 queries[TILE * " + llvm::Twine(queryVectors) + "];");
+  if (stateVectors) {
+    // Of each step over the columns one: arrays of their own, for drivers compare all uses of an array with each other.
+    emitter.declare("const int STATES = (" + llvm::Twine(stateVectors) + " + COLUMNS - 1) / COLUMNS;");
+    emitter.line("vec4 states[COLUMNS][TILE * STATES];");
   }
 }
 
@@ -69,6 +90,13 @@ void AttentionShader::emitIndices() {
   } else {
     emitter.line("const int lane = 0, row_base = 0;");
     emitter.line("int first = (" + ShaderEmitter::workgroup(kX) + " * int(gl_WorkGroupSize.x) + " + x + ") * TILE;");
+  }
+  if (exchanges) {
+    emitter.require("GL_KHR_shader_subgroup_basic");
+    emitter.require("GL_KHR_shader_subgroup_shuffle");
+    emitter.line("int peer = int(gl_SubgroupInvocationID);");
+  } else {
+    emitter.line("const int peer = 0;");
   }
   emitter.line("int total = " + emitter.evaluate(plan.extents[kX], {}) + ";");
   emitter.line("int count = clamp(total - first, 0, TILE);");
@@ -103,6 +131,20 @@ void AttentionShader::openUnrolled(const std::string &variable, const std::strin
   emitter.open("[[unroll]] for (int " + variable + " = 0; " + variable + " < " + count + "; ++" + variable + ")");
 }
 
+std::string AttentionShader::exchange(const std::string &own, const std::string &number) {
+  if (!exchanges)
+    return own + "[" + number + "]";
+  return "subgroupShuffle(" + own + "[" + number + " / PEERS], uint(" + number + " % PEERS))";
+}
+
+std::string AttentionShader::ofPeers(const std::string &bits) {
+  if (!exchanges)
+    return bits;
+  emitter.declare("int of_peers(int bits) {\n  [[unroll]] for (uint n = 1; n < PEERS; n *= 2)\n"
+                  "    bits |= subgroupShuffleXor(bits, n);\n  return bits;\n}");
+  return "of_peers(" + bits + ")";
+}
+
 void AttentionShader::openRows(bool isUnrolled) {
   if (isUnrolled)
     openUnrolled("r", "ROWS");
@@ -115,15 +157,27 @@ void AttentionShader::openRowPerInvocation() {
   if (sharesRows)
     emitter.open("for (int i = number; i < TILE; i += LANES * ROW_GROUPS)");
   else
-    openUnrolled("i", "TILE");
+    emitter.open("for (int i = 0; i < TILE; ++i)");
 }
 
-void AttentionShader::openTile() {
-  if (sharesRows)
-    emitter.open("for (int i = 0; i < TILE; ++i)");
-  else
-    openUnrolled("i", "TILE");
+void AttentionShader::openColumns() {
+  std::string end = endOf(Loops::ValueSize);
+  if (!stateVectors) {
+    emitter.open("for (int column = lane * 4; column < " + end + "; column += LANES * 4)");
+    return;
+  }
+  emitter.open("for (int columns = 0; columns < " + end + "; columns += 4 * COLUMNS)");
+  openUnrolled("g", "COLUMNS");
+  emitter.line("int column = columns + 4 * g;");
+  emitter.open("if (column < " + end + ")");
 }
+
+void AttentionShader::closeColumns() {
+  for (int depth = stateVectors ? 3 : 1; depth > 0; --depth)
+    emitter.close();
+}
+
+void AttentionShader::openTile() { emitter.open("for (int i = 0; i < TILE; ++i)"); }
 
 void AttentionShader::resetMarks() {
   if (!sharesRows)

@@ -2,8 +2,10 @@
 //
 // An attention's tile of query rows, taken through the keys in blocks of constant length. Of a block first the scores
 // of all rows are computed and stored; then their weights replace them; then weights and values multiply, and the
-// block's sums join what stands in the result. A tile is an invocation's, which has its scores for itself: no barriers.
-// Or it is a workgroup's, whose invocations share out keys, rows and columns in turn, by way of shared memory.
+// block's sums join those of the blocks before. A tile is an invocation's, which has its scores for itself: no
+// barriers. Where the invocations of a workgroup are one subgroup, each reads a part of the keys and values that all of
+// them need and hands it to its peers. Or a tile is a workgroup's, whose invocations share out keys, rows and columns
+// in turn, by way of shared memory.
 //
 // What a row gives depends on its own keys alone: see compiler/targets/cpu/EmitAttention.cpp, whose sums and rules
 // these are. Sums of weights have eight parts by the key's place in the block, whatever the workgroup's size.
@@ -18,8 +20,11 @@ namespace heddle::vulkan {
 
 /// Keys of a block of |op|.
 int64_t getAttentionBlock(kernel::AttentionOp op);
-/// Forms: tiles of invocations, tiles of workgroups.
-inline constexpr llvm::StringLiteral kPrivateAttention = "private", kSharedAttention = "shared";
+/// Forms: tiles of invocations, tiles of invocations that exchange what they read, tiles of workgroups.
+inline constexpr llvm::StringLiteral kPrivateAttention = "private", kSubgroupAttention = "subgroup",
+                                     kSharedAttention = "shared";
+/// Invocations of a workgroup that exchanges: all of them are in one subgroup.
+inline constexpr int64_t kAttentionPeers = 8;
 /// Keys of a group: what no row sees of a block is skipped by groups. A whole number of steps, which are the keys that
 /// an invocation's neighbours and itself have at a time.
 inline constexpr int64_t kAttentionGroup = 64;
@@ -46,9 +51,7 @@ struct AttentionPass {
 
 class AttentionShader {
 public:
-  /// |sharesRows|: the invocations of a workgroup have all rows of its tile in common, and share out keys and columns;
-  /// else each has rows of its own.
-  AttentionShader(ShaderEmitter &emitter, bool sharesRows);
+  AttentionShader(ShaderEmitter &emitter, llvm::StringRef form);
 
   mlir::LogicalResult emit();
 
@@ -82,11 +85,19 @@ private:
       emitter.line("barrier();");
   }
   void openUnrolled(const std::string &variable, const std::string &count);
+  /// Item |number| of what the invocations of a subgroup read in turn, each into an array |own| of its own.
+  std::string exchange(const std::string &own, const std::string &number);
+  /// |bits|, an int, of all invocations that exchange: where one goes, all must go.
+  std::string ofPeers(const std::string &bits);
   /// A loop over the rows that the invocation multiplies, numbers r of its own and i of the tile.
   void openRows(bool isUnrolled = true);
   /// A loop over the rows i of the tile whose state the invocation updates, and one over all.
   void openRowPerInvocation();
   void openTile();
+  /// A loop over every fourth `column` that the invocation has of a row, with its number g in a step where states are
+  /// its own.
+  void openColumns();
+  void closeColumns();
   /// Empties the set of rows that all invocations add to, and makes of |marks|, an invocation's own, all of theirs.
   void resetMarks();
   void joinMarks(const std::string &marks);
@@ -121,6 +132,7 @@ private:
 
   //===--- Scores (AttentionScores.cpp) -------------------------------------===//
   void emitScores();
+  void readQueries();
   void emitDots();
   /// divide(), whose quotients are rounded as IEEE 754 asks.
   void declareDivision();
@@ -128,7 +140,7 @@ private:
   void emitQueryScales();
   void scaleDots();
   void addScoreRegions();
-  void finishScores(bool masked);
+  void finishScores(bool masked, bool isStored);
   /// Replaces |score|, an lvalue, by the regions' result at the current row and key.
   void finishScore(const std::string &score, bool masked);
   void storeScores();
@@ -141,17 +153,33 @@ private:
   void updateFactors();
   void emitFinalWeights();
   void writeProbabilities();
-  void emitProducts();
+  void emitProducts(bool isExact);
+  void openProductRows(bool isExact);
+  void emitValueScales();
   void emitColumns(bool isExact);
-  void joinColumns();
-  /// Joins `added`, four columns from `column` on of row i, with what stands in the result, whose row is at |start|.
-  void joinState(const std::string &start);
+  void readValues();
+  void joinColumns(bool isExact);
+  /// The same where the state is the invocation's own.
+  void joinOwnColumns(bool isExact);
+  /// Declares `joined`, of `before` and `added`.
+  void printJoin(bool isExact);
+  /// Joins `added`, four columns from `column` on of row i, with the state before, in a result whose row is at |start|.
+  void joinState(const std::string &start, bool isExact);
+  std::string loadState(const std::string &start);
+  void storeState(const std::string &start, const std::string &value);
 
   ShaderEmitter &emitter;
+  /// The invocations of a workgroup have all rows of its tile in common, and share out keys and columns; else each has
+  /// rows of its own.
   const bool sharesRows;
+  /// The invocations of a workgroup share out what all of them read.
+  const bool exchanges;
   const ShaderPlan &plan;
   kernel::AttentionOp op;
   const int64_t block;
+  /// Vectors of four numbers of a row's query and of its sums that an invocation has for itself; 0 where it reads them
+  /// from the query, has them in the result.
+  int64_t queryVectors = 0, stateVectors = 0;
   const bool hasMask;
   std::optional<ProbabilityRegion> probability;
   llvm::SmallVector<AttentionPass> passes;

@@ -75,9 +75,11 @@ void AttentionShader::emitRowMaximum() {
   // A NaN need not survive: the weights of its row are NaN anyway.
   emitter.line("vec4 greatest = vec4(" + llvm::Twine(kLowest) + ");");
   forSeenGroups(emitter, [&] {
-    emitter.open("for (int k = chunk / 4; k < " + llvm::Twine(kGroupEnd) + " / 4; ++k)");
-    emitter.line("vec4 x = scores[start + k];");
+    emitter.open("for (int k = chunk / 4; k < " + llvm::Twine(kGroupEnd) + " / 4; k += 8)");
+    openUnrolled("p", "8");
+    emitter.line("vec4 x = scores[start + k + p];");
     emitter.line("greatest = mix(x, greatest, greaterThan(greatest, x));");
+    emitter.close();
     emitter.close();
   });
   emitter.line("float maximum = greatest.x > greatest.y ? greatest.x : greatest.y;");
@@ -181,38 +183,49 @@ static void emitColumn(ShaderEmitter &emitter, const std::string &end) {
   emitter.line("int at = min(column, (" + end + " - 1) / 4 * 4);");
 }
 
-void AttentionShader::emitProducts() {
+void AttentionShader::emitProducts(bool isExact) {
+  if (isExact) {
+    // Few rows ever come here: one after the other, which keeps the text short.
+    emitter.open("for (int only = 0; only < ROWS; ++only)");
+    emitter.line("if (" + ofPeers("((taking >> (row_base + only)) & 1)") + " == 0)");
+    emitter.line("  continue;");
+  }
   emitter.open("for (int columns = 0; columns < " + endOf(Loops::ValueSize) + "; columns += LANES * 4 * COLUMNS)");
-  emitter.line("precise vec4 sum[ROWS][COLUMNS];");
-  openRows();
+  emitter.line(std::string("precise vec4 sum[") + (isExact ? "1" : "ROWS") + "][COLUMNS];");
+  openProductRows(isExact);
   openUnrolled("g", "COLUMNS");
   emitter.line("sum[r][g] = vec4(0.0);");
   emitter.close();
   emitter.close();
-  if (op.getPvInt8Block()) {
-    emitter.declare("vec4 value_codes(vec4 x, vec4 inverses) {\n"
-                    "  precise vec4 steps = clamp(x * inverses, vec4(-127.0), vec4(127.0));\n"
-                    "  bvec4 finite = lessThan(floatBitsToUint(x) & 0x7fffffffu, uvec4(0x7f800000u));\n"
-                    "  return mix(vec4(uintBitsToFloat(0x7fc00000u)), roundEven(steps), finite);\n}");
-    declareDivision();
-    emitter.line("precise vec4 value_scales[COLUMNS], value_inverses[COLUMNS];");
-    openUnrolled("g", "COLUMNS");
-    emitColumn(emitter, endOf(Loops::ValueSize));
-    unsigned input = *op.getValueScaleInput();
-    std::string start = emitter.let("int", base(plan.getInput(input), Loops::ValueSize), "start");
-    emitter.line("value_scales[g] = " + loadFourOfInput(input, Loops::ValueSize, start, "at") + ";");
-    openUnrolled("t", "4");
-    emitter.line("value_inverses[g][t] = value_scales[g][t] != 0.0 ? divide(1.0, value_scales[g][t]) : 0.0;");
-    emitter.close();
-    emitter.close();
-  }
-  emitter.open("if (" + inPasses([](const AttentionPass &pass) { return pass.isExact; }) + ")");
-  emitColumns(/*isExact=*/true);
+  if (op.getPvInt8Block())
+    emitValueScales();
+  emitColumns(isExact);
+  joinColumns(isExact);
   emitter.close();
-  emitter.open("else");
-  emitColumns(/*isExact=*/false);
+  if (isExact)
+    emitter.close();
+}
+
+void AttentionShader::openProductRows(bool isExact) {
+  openUnrolled("r", isExact ? "1" : "ROWS");
+  emitter.line(std::string("int i = row_base + ") + (isExact ? "only;" : "r;"));
+}
+
+void AttentionShader::emitValueScales() {
+  emitter.declare("vec4 value_codes(vec4 x, vec4 inverses) {\n"
+                  "  precise vec4 steps = clamp(x * inverses, vec4(-127.0), vec4(127.0));\n"
+                  "  bvec4 finite = lessThan(floatBitsToUint(x) & 0x7fffffffu, uvec4(0x7f800000u));\n"
+                  "  return mix(vec4(uintBitsToFloat(0x7fc00000u)), roundEven(steps), finite);\n}");
+  declareDivision();
+  emitter.line("precise vec4 value_scales[COLUMNS], value_inverses[COLUMNS];");
+  openUnrolled("g", "COLUMNS");
+  emitColumn(emitter, endOf(Loops::ValueSize));
+  unsigned input = *op.getValueScaleInput();
+  std::string start = emitter.let("int", base(plan.getInput(input), Loops::ValueSize), "start");
+  emitter.line("value_scales[g] = " + loadFourOfInput(input, Loops::ValueSize, start, "at") + ";");
+  openUnrolled("t", "4");
+  emitter.line("value_inverses[g][t] = value_scales[g][t] != 0.0 ? divide(1.0, value_scales[g][t]) : 0.0;");
   emitter.close();
-  joinColumns();
   emitter.close();
 }
 
@@ -220,19 +233,8 @@ void AttentionShader::emitColumns(bool isExact) {
   forSeenGroups(emitter, [&] {
     // One key after the other. Those behind the last one weigh 0 and read its values.
     emitter.open("for (int k = chunk / 4; k < min(chunk + WIDTH, span + 3) / 4; ++k)");
-    emitter.line("precise vec4 v[4][COLUMNS];");
-    openUnrolled("t", "4");
-    loops[Loops::Key] = emitter.let("int", "begin + min(4 * k + t, span - 1)", "key");
-    std::string start = emitter.let("int", base(plan.getInput(2), Loops::ValueSize), "start");
-    openUnrolled("g", "COLUMNS");
-    emitColumn(emitter, endOf(Loops::ValueSize));
-    std::string values = loadFourOfInput(2, Loops::ValueSize, start, "at");
-    emitter.line("v[t][g] = " + (op.getPvInt8Block() ? "value_codes(" + values + ", value_inverses[g])" : values) +
-                 ";");
-    emitter.close();
-    emitter.close();
-    loops[Loops::Key] = "";
-    openRows();
+    readValues();
+    openProductRows(isExact);
     emitter.line("vec4 w = scores[i * STRIDE + k];");
     openUnrolled("g", "COLUMNS");
     for (int t = 0; t < 4; ++t) {
@@ -246,8 +248,31 @@ void AttentionShader::emitColumns(bool isExact) {
   });
 }
 
-void AttentionShader::joinColumns() {
-  openRows();
+void AttentionShader::readValues() {
+  emitter.line("precise vec4 own[4 * COLUMNS / PEERS], v[4][COLUMNS];");
+  openUnrolled("j", "4 * COLUMNS / PEERS");
+  emitter.line("int number = j * PEERS + peer, g = number % COLUMNS;");
+  loops[Loops::Key] = emitter.let("int", "begin + min(4 * k + number / COLUMNS, span - 1)", "key");
+  std::string start = emitter.let("int", base(plan.getInput(2), Loops::ValueSize), "start");
+  emitColumn(emitter, endOf(Loops::ValueSize));
+  std::string values = loadFourOfInput(2, Loops::ValueSize, start, "at");
+  emitter.line("own[j] = " + (op.getPvInt8Block() ? "value_codes(" + values + ", value_inverses[g])" : values) + ";");
+  emitter.close();
+  loops[Loops::Key] = "";
+  openUnrolled("t", "4");
+  openUnrolled("g", "COLUMNS");
+  emitter.line("v[t][g] = " + exchange("own", "(t * COLUMNS + g)") + ";");
+  emitter.close();
+  emitter.close();
+}
+
+void AttentionShader::joinColumns(bool isExact) {
+  openProductRows(isExact);
+  if (stateVectors) {
+    joinOwnColumns(isExact);
+    emitter.close();
+    return;
+  }
   emitter.open("if (i < count && " + hasBit("taking", "i") + ")");
   selectRow("i");
   // The states of a part are at its number, where weights and outputs have none.
@@ -258,7 +283,7 @@ void AttentionShader::joinColumns() {
   emitter.line("int column = columns + (g * LANES + lane) * 4;");
   emitter.open("if (column < " + endOf(Loops::ValueSize) + ")");
   emitter.line(std::string("precise vec4 added = sum[r][g]") + (op.getPvInt8Block() ? " * value_scales[g];" : ";"));
-  joinState(start);
+  joinState(start, isExact);
   loops[Loops::Key] = "";
   emitter.close();
   emitter.close();
@@ -266,23 +291,52 @@ void AttentionShader::joinColumns() {
   emitter.close();
 }
 
-void AttentionShader::joinState(const std::string &start) {
-  emitter.line("precise vec4 before = vec4(0.0);");
-  emitter.open("if (!is_first)");
-  emitter.line("before = " + loadFour(plan.getResultBinding(0), plan.getResult(0), Loops::ValueSize, start, "column") +
-               ";");
+void AttentionShader::joinOwnColumns(bool isExact) {
+  // Without a branch: drivers take long to compile many of them.
+  emitter.line("bool takes = i < count && " + hasBit("taking", "i") + ";");
+  emitter.line("float kept_factor = kept_factors[i], added_factor = added_factors[i];");
+  openUnrolled("g", "COLUMNS");
+  emitter.line("int place = i * STATES + columns / (4 * COLUMNS);");
+  emitter.line("vec4 stands = states[g][place];");
+  emitter.line("precise vec4 before = is_first ? vec4(0.0) : stands;");
+  emitter.line(std::string("precise vec4 added = sum[r][g]") + (op.getPvInt8Block() ? " * value_scales[g];" : ";"));
+  printJoin(isExact);
+  emitter.line("nan_rows |= int(takes && any(isnan(joined))) << i;");
+  emitter.line("states[g][place] = takes ? joined : stands;");
   emitter.close();
-  if (anyPass([](const AttentionPass &pass) { return pass.isExact; })) {
-    emitter.open("if (" + inPasses([](const AttentionPass &pass) { return pass.isExact; }) + ")");
+}
+
+void AttentionShader::printJoin(bool isExact) {
+  if (isExact) {
     emitter.line("before = kept_factor != 0.0 ? before : vec4(0.0);");
     emitter.line("added = added_factor != 0.0 ? added : vec4(0.0);");
-    emitter.close();
   }
   emitter.line("precise vec4 scaled = added * added_factor;");
   emitter.line("precise vec4 joined = fma(before, vec4(kept_factor), scaled);");
+}
+
+void AttentionShader::joinState(const std::string &start, bool isExact) {
+  emitter.line("precise vec4 before = vec4(0.0);");
+  emitter.open("if (!is_first)");
+  emitter.line("before = " + loadState(start) + ";");
+  emitter.close();
+  printJoin(isExact);
   emitter.line("if (any(isnan(joined)))");
   emitter.line("  nan_rows |= 1 << i;");
-  storeFour(start, "column", "joined");
+  storeState(start, "joined");
+}
+
+std::string AttentionShader::loadState(const std::string &start) {
+  if (stateVectors)
+    return "states[g][i * STATES + column / (4 * COLUMNS)]";
+  return loadFour(plan.getResultBinding(0), plan.getResult(0), Loops::ValueSize, start, "column");
+}
+
+void AttentionShader::storeState(const std::string &start, const std::string &value) {
+  if (stateVectors)
+    emitter.line(loadState(start) + " = " + value + ";");
+  else
+    storeFour(start, "column", value);
 }
 
 } // namespace heddle::vulkan

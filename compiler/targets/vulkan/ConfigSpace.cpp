@@ -136,9 +136,11 @@ void ConfigSpace::addAttentions(kernel::AttentionOp op) {
     for (auto [lanes, groups] : {std::pair<int64_t, int64_t>(8, 1), {8, 2}, {16, 1}})
       for (int64_t rowGroups : {1, 2, 4, 8})
         add(makeSharedAttention(op, rows, lanes, groups, rowGroups, 0));
-  for (int64_t rows : {1, 2, 4, 6, 8, 12, 16})
+  for (int64_t rows : {1, 2, 4, 6, 8, 12, 16}) {
+    add(makePrivateAttention(kSubgroupAttention, kAttentionPeers, rows));
     for (int64_t invocations : {8, 16, 32, 64})
-      add(makePrivateAttention(invocations, rows));
+      add(makePrivateAttention(kPrivateAttention, invocations, rows));
+  }
 }
 
 std::vector<ConfigCandidate> ConfigSpace::enumerate() {

@@ -122,6 +122,8 @@ LogicalResult AttentionShader::emit() {
   loadUniformCaptures();
   if (op.getQkInt8())
     emitQueryScales();
+  if (queryVectors)
+    readQueries();
   emitter.line("int literal = 0, exact = 0, literal_exact = 0, no_keys = 0, nans = 0, numbers = 0;");
   emitter.line("bool wrote = false;");
   emitter.open("for (int pass = 0; pass < " + llvm::Twine(passes.size()) + "; ++pass)");
@@ -148,7 +150,7 @@ void AttentionShader::emitPass() {
       taking = "(" + inPasses(isOf) + ") ? " + set + " : " + taking;
   }
   emitter.line("int taking = " + taking + ";");
-  emitter.line("if (taking == 0)");
+  emitter.line("if (" + ofPeers("taking") + " == 0)");
   emitter.line("  continue;");
   emitter.line("bool is_first = true, sees = false;");
   emitter.line("int nan_rows = 0;");
@@ -211,7 +213,16 @@ void AttentionShader::emitBlock(const std::string &writes) {
   barrier();
   auto multiplies = [](const Pass &pass) { return pass.work == Pass::Whole || pass.work == Pass::Weights; };
   emitter.open("if (" + inPasses(multiplies) + ")");
-  emitProducts();
+  auto isExact = [](const Pass &pass) { return pass.isExact; };
+  if (anyPass(isExact)) {
+    emitter.open("if (" + inPasses(isExact) + ")");
+    emitProducts(/*isExact=*/true);
+    emitter.close();
+    emitter.open("else");
+  }
+  emitProducts(/*isExact=*/false);
+  if (anyPass(isExact))
+    emitter.close();
   emitter.line("is_first = false;");
   emitter.close();
   barrier();
@@ -242,12 +253,12 @@ void AttentionShader::mergeParts(const std::string &parts) {
   std::string start = emitter.let("int", base(plan.getResult(0), Loops::ValueSize), "start");
   std::string from = emitter.let("int", base(plan.getInput(input), Loops::ValueSize), "start");
   emitter.line("float kept_factor = kept_factors[i], added_factor = added_factors[i];");
-  emitter.open("for (int column = lane * 4; column < " + endOf(Loops::ValueSize) + "; column += LANES * 4)");
+  openColumns();
   std::string added = loadFourOfInput(input, Loops::ValueSize, from, "column");
   emitter.line("precise vec4 added = " + added + ";");
   loops[Loops::Key] = "";
-  joinState(start);
-  emitter.close();
+  joinState(start, /*isExact=*/false);
+  closeColumns();
   emitter.close();
   emitter.close();
   emitter.line("is_first = false;");
@@ -354,22 +365,22 @@ static std::optional<std::string> printEmptyOutput(kernel::AttentionOp op,
 }
 
 void AttentionShader::finishRows() {
-  openRows(/*isUnrolled=*/!sharesRows);
+  openRows(/*isUnrolled=*/false);
   emitter.open("if (i < count)");
   selectRow("i");
   emitter.line("precise float sum = sums[i];");
   std::string start = emitter.let("int", base(plan.getResult(0), Loops::ValueSize), "start");
-  emitter.open("for (int column = lane * 4; column < " + endOf(Loops::ValueSize) + "; column += LANES * 4)");
+  openColumns();
   emitter.line("precise vec4 x = vec4(0.0);");
   emitter.open("if (wrote)");
-  emitter.line("x = " + loadFour(plan.getResultBinding(0), plan.getResult(0), Loops::ValueSize, start, "column") + ";");
+  emitter.line("x = " + loadState(start) + ";");
   emitter.close();
   if (!probability)
     emitter.line("x = x / sum;");
   if (std::optional<std::string> filling = printEmptyOutput(op, probability))
     emitter.line("x = " + hasBit("no_keys", "i") + " ? vec4(" + *filling + ") : x;");
   storeFour(start, "column", "x");
-  emitter.close();
+  closeColumns();
   emitter.close();
   emitter.close();
   if (!op.getHasLse())
@@ -421,8 +432,6 @@ void AttentionShader::finishPart() {
   emitter.close();
 }
 
-LogicalResult emitAttention(ShaderEmitter &emitter, StringRef form) {
-  return AttentionShader(emitter, /*sharesRows=*/form == kSharedAttention).emit();
-}
+LogicalResult emitAttention(ShaderEmitter &emitter, StringRef form) { return AttentionShader(emitter, form).emit(); }
 
 } // namespace heddle::vulkan

@@ -18,9 +18,6 @@ namespace heddle::vulkan {
 /// Invocations of a workgroup whose invocations share nothing: a whole number of every device's subgroups.
 static constexpr int64_t kInvocations = 64;
 
-/// Of attention where each has rows for itself: no more than the least subgroup has, so that few are idle.
-static constexpr int64_t kAttentionInvocations = 8;
-
 Variant makeMapVariant(int64_t invocations, int64_t elements) {
   Variant plain;
   plain.form = "plain";
@@ -53,9 +50,11 @@ Variant makeSharedAttention(kernel::AttentionOp op, int64_t rows, int64_t lanes,
   return tile;
 }
 
-Variant makePrivateAttention(int64_t invocations, int64_t rows) {
+Variant makePrivateAttention(StringRef form, int64_t invocations, int64_t rows) {
   Variant own;
-  own.form = kPrivateAttention.str();
+  own.form = form.str();
+  if (form == kSubgroupAttention)
+    own.features = {"subgroup_of_8"};
   own.workgroup = {invocations, 1, 1};
   own.constants = {rows, 1, 2, 4, 1};
   own.tile = {rows * invocations, 1, 1};
@@ -80,13 +79,14 @@ static std::vector<Variant> chooseAttention(kernel::AttentionOp op) {
     add(makeSharedAttention(op, 4, 16, 1, rowGroups, 0), kilobytes, /*isForGpus=*/true);
   for (int64_t rows : {1, 4})
     add(makeSharedAttention(op, rows, 8, 2, 1, rows), 16, /*isForGpus=*/false);
-  // An invocation's rows share what it reads of keys and values, which all invocations read together: eight rows take
-  // 0.8 of four rows' time, where there are enough of them.
-  for (int64_t rows : {4, 8}) {
-    Variant own = makePrivateAttention(kAttentionInvocations, rows);
-    own.most = {rows == 4 ? own.tile[kX] : 0, 0, 0};
-    variants.push_back(own);
-  }
+  // An invocation's rows share what it reads of keys and values, which all invocations read together: the more of them
+  // the better, where there are enough.
+  for (StringRef form : {kSubgroupAttention, kPrivateAttention})
+    for (int64_t rows : {4, 8}) {
+      Variant own = makePrivateAttention(form, kAttentionPeers, rows);
+      own.most = {rows == 4 ? own.tile[kX] : 0, 0, 0};
+      variants.push_back(own);
+    }
   return variants;
 }
 

@@ -17,8 +17,9 @@ Variant makeMapVariant(int64_t invocations, int64_t elements);
 Variant makeSharedAttention(kernel::AttentionOp op, int64_t rows, int64_t lanes, int64_t groups, int64_t rowGroups,
                             int64_t most);
 
-/// Attention of which each of |invocations| has |rows| rows for itself.
-Variant makePrivateAttention(int64_t invocations, int64_t rows);
+/// Attention of which each of |invocations| has |rows| rows for itself. They exchange what they read where |form| is
+/// kSubgroupAttention, and are kAttentionPeers then.
+Variant makePrivateAttention(llvm::StringRef form, int64_t invocations, int64_t rows);
 
 /// The table: variants for |func|, best first.
 std::vector<Variant> chooseVariants(kernel::FuncOp func);

@@ -21,6 +21,8 @@ enum feature : uint32_t {
   feature_subgroup_size = 1u << 8,
   /// No feature of Vulkan's: the device is a GPU, where a workgroup's shared memory is faster than all other memory.
   feature_shared_tiles = 1u << 9,
+  /// Nor is this: no subgroup is smaller than 8, and they shuffle.
+  feature_subgroup_of_8 = 1u << 10,
 };
 
 struct feature_name {
@@ -39,6 +41,7 @@ constexpr feature_name feature_names[] = {
     {"subgroup_shuffle", feature_subgroup_shuffle},
     {"subgroup_size_control", feature_subgroup_size},
     {"shared_tiles", feature_shared_tiles},
+    {"subgroup_of_8", feature_subgroup_of_8},
 };
 
 /// The bit of |name|, of |length| characters; 0 if there is no such feature.

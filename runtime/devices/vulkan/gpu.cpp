@@ -86,7 +86,7 @@ void read_properties(const std::vector<VkExtensionProperties> &extensions, gpu *
   if (has_compute && (subgroup.supportedOperations & VK_SUBGROUP_FEATURE_ARITHMETIC_BIT))
     out->features |= feature_subgroup_arithmetic;
   if (has_compute && (subgroup.supportedOperations & VK_SUBGROUP_FEATURE_SHUFFLE_BIT))
-    out->features |= feature_subgroup_shuffle;
+    out->features |= feature_subgroup_shuffle | (subgroup.subgroupSize >= 8 ? feature_subgroup_of_8 : 0u);
   if (dot.integerDotProduct4x8BitPackedSignedAccelerated)
     out->features |= feature_dot_accelerated;
   const VkPhysicalDeviceType type = out->properties.deviceType;

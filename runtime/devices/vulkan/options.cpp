@@ -76,7 +76,7 @@ bool disable(const std::string &word, options *out) {
   else if (word == "dot")
     bits = feature_dot | feature_dot_accelerated;
   else if (word == "subgroup")
-    bits = feature_subgroup_arithmetic | feature_subgroup_shuffle | feature_subgroup_size;
+    bits = feature_subgroup_arithmetic | feature_subgroup_shuffle | feature_subgroup_of_8 | feature_subgroup_size;
   out->disabled_features |= bits;
   return bits != 0;
 }

@@ -1,4 +1,5 @@
-// Attention in both forms: rows of invocations without any barrier, rows that a workgroup shares. A causal mask is
+// Attention in its forms: rows of invocations without any barrier, which may exchange what they read, and rows that a
+// workgroup shares. A causal mask is
 // tested for each group of keys first; groups that all rows see have neither mask nor comparison.
 
 // RUN: heddle-opt --vulkan-select-lowering-config %s | FileCheck %s --check-prefix=CONFIG
@@ -18,11 +19,25 @@
 // CONFIG-SAME: features = ["shared_tiles"], form = "shared", most = array<i64: 0, 0, 0>, shared_bytes = 8452 : i64
 // CONFIG-SAME: features = [], form = "shared", most = array<i64: 1, 0, 0>
 // CONFIG-SAME: features = [], form = "shared", most = array<i64: 4, 0, 0>
+// Eight invocations of a subgroup, with 32 and 64 rows.
+// CONFIG-SAME: features = ["subgroup_of_8"], form = "subgroup", most = array<i64: 32, 0, 0>
+// CONFIG-SAME: features = ["subgroup_of_8"], form = "subgroup", most = array<i64: 0, 0, 0>
 // CONFIG-SAME: features = [], form = "private", most = array<i64: 0, 0, 0>, shared_bytes = 0 : i64
 
 // CHECK-LABEL: // @causal, form shared
 // CHECK: const int BLOCK = 256, TILE = ROWS * ROW_GROUPS;
 // CHECK: shared vec4 scores[TILE * STRIDE];
+// CHECK-LABEL: // @causal, form subgroup
+// CHECK-NOT: barrier
+// CHECK: const int PEERS = 8;
+// CHECK: int peer = int(gl_SubgroupInvocationID);
+// Where one invocation goes all go: what they exchange must be there.
+// CHECK: if (of_peers(taking) == 0)
+// CHECK: may = of_peers(int({{v[0-9]+}})) != 0;
+// CHECK: all = of_peers(int(!{{v[0-9]+}})) == 0;
+// CHECK: own[j] = b2_vec4[
+// CHECK: k[j] = subgroupShuffle(own[j / PEERS], uint(j % PEERS));
+// CHECK: v[t][g] = subgroupShuffle(own[(t * COLUMNS + g) / PEERS], uint((t * COLUMNS + g) % PEERS));
 // CHECK-LABEL: // @causal, form private
 // CHECK-NOT: shared
 // CHECK-NOT: barrier
@@ -33,11 +48,10 @@
 // CHECK: if (!may && !(false))
 // CHECK-NEXT: continue;
 // Products by fused operations, keys as vectors of four of a row.
-// CHECK: k[j] = b2_vec4[
+// CHECK: own[j] = b2_vec4[
+// CHECK: k[j] = own[j];
 // CHECK: s[r][g] = fma(vec4(q.x), vec4(k[4 * g + 0].x, k[4 * g + 1].x, k[4 * g + 2].x, k[4 * g + 3].x), s[r][g]);
-// CHECK: if (all && start + STEP <= span) {
-// CHECK-NOT: ? dot
-// CHECK: else {
+// CHECK: if (!(all && start + STEP <= span)) {
 // CHECK: place < span && ({{.*}}uintBitsToFloat(4286578688u);
 // A pass for values that aren't finite where a key weighs nothing.
 // CHECK: if (w[0] != 0.0) sum[r][g] = fma(
