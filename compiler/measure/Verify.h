@@ -7,9 +7,8 @@
 // next code, and all that follows differs. There the comparison goes in step: each kernel is compared with what the
 // reference makes of the tensors that the artifact stored before, within the tolerance but for 1 % of a result's
 // elements, integers within one step; the outputs of a run of the reference alone must have a cosine of 0.9999. Where
-// they have not, one code that rounded the other way in an early layer may be why: then they must be no more than four
-// times as far from the reference, by 1 - cosine, as noise of 1e-5, that a float model is allowed, takes it from
-// itself.
+// they have not, one code that rounded the other way in an early layer may be why: then they must be no farther from
+// the reference than noise of 1e-5, that a float model is allowed, may take it (NoiseBound.h).
 
 #ifndef HEDDLE_COMPILER_MEASURE_VERIFY_H
 #define HEDDLE_COMPILER_MEASURE_VERIFY_H
