@@ -69,22 +69,53 @@ static std::optional<SelfTest> makeCase(rt::DispatchOp dispatch, const TrialShap
   return reference::makeKernelCase({func, sizes, axes, getTolerance(shader)});
 }
 
-static void addToTarget(CompiledTarget &compiled, unsigned target,
-                        ArrayRef<std::pair<rt::FuncOp, TrialShapes>> entries) {
-  llvm::StringMap<unsigned> numbers;
-  SmallVector<kernel::FuncOp> functions(compiled.kernels->getOps<kernel::FuncOp>());
-  for (auto [i, func] : llvm::enumerate(functions))
-    numbers[func.getSymName()] = i;
-  for (const auto &[entry, shapes] : entries)
-    for (auto dispatch : rt::FuncOp(entry).getBody().getOps<rt::DispatchOp>()) {
+namespace {
+/// The shaders of one target and how kernels that dispatches name are found among them.
+class CaseAdder {
+public:
+  CaseAdder(CompiledTarget &compiled, unsigned target)
+      : image(compiled.image), target(target), functions(compiled.kernels->getOps<kernel::FuncOp>()) {
+    for (auto [i, func] : llvm::enumerate(functions))
+      numbers[func.getSymName()] = i;
+  }
+
+  void add(rt::FuncOp entry, const TrialShapes &shapes) {
+    for (auto dispatch : entry.getBody().getOps<rt::DispatchOp>())
+      add(dispatch, shapes);
+  }
+
+  /// Cases for kernels that do nothing for most shapes, as those of parts of keys for few keys: under shapes of their
+  /// own, where there are such.
+  void addRare(rt::FuncOp entry) {
+    for (auto dispatch : entry.getBody().getOps<rt::DispatchOp>()) {
       auto found = numbers.find(dispatch.getKernel());
-      if (found == numbers.end())
+      if (found == numbers.end() || image.shaders[found->second].selfTest)
         continue;
-      Shader &shader = compiled.image.shaders[found->second];
-      if (!shader.selfTest)
-        shader.selfTest = makeCase(dispatch, shapes, functions[found->second], shader, target);
+      auto works = [&](const TrialShapes &shapes) {
+        return llvm::all_of(shapes.get(dispatch.getAxesOf(target).take_front(kNumAxes)),
+                            [](int64_t extent) { return extent > 0; });
+      };
+      if (std::optional<TrialShapes> shapes = TrialShapes::find(entry, works))
+        add(dispatch, *shapes);
     }
-}
+  }
+
+private:
+  void add(rt::DispatchOp dispatch, const TrialShapes &shapes) {
+    auto found = numbers.find(dispatch.getKernel());
+    if (found == numbers.end())
+      return;
+    Shader &shader = image.shaders[found->second];
+    if (!shader.selfTest)
+      shader.selfTest = makeCase(dispatch, shapes, functions[found->second], shader, target);
+  }
+
+  KernelImage &image;
+  unsigned target;
+  SmallVector<kernel::FuncOp> functions;
+  llvm::StringMap<unsigned> numbers;
+};
+} // namespace
 
 void heddle::addSelfTests(ModuleOp module, MutableArrayRef<CompiledTarget> targets) {
   if (llvm::all_of(targets, [](const CompiledTarget &compiled) { return compiled.image.shaders.empty(); }))
@@ -93,7 +124,13 @@ void heddle::addSelfTests(ModuleOp module, MutableArrayRef<CompiledTarget> targe
   for (auto entry : module.getOps<rt::FuncOp>())
     if (std::optional<TrialShapes> shapes = TrialShapes::find(entry))
       entries.emplace_back(entry, std::move(*shapes));
-  for (auto [i, compiled] : llvm::enumerate(targets))
-    if (!compiled.image.shaders.empty())
-      addToTarget(compiled, i, entries);
+  for (auto [i, compiled] : llvm::enumerate(targets)) {
+    if (compiled.image.shaders.empty())
+      continue;
+    CaseAdder adder(compiled, i);
+    for (const auto &[entry, shapes] : entries)
+      adder.add(entry, shapes);
+    for (const auto &[entry, shapes] : entries)
+      adder.addRare(entry);
+  }
 }

@@ -16,8 +16,11 @@ namespace heddle {
 /// Values of a shape function's results.
 class TrialShapes {
 public:
-  /// Gives the symbols of |entry|'s inputs small sizes that its checks accept; nothing if none of those tried do.
-  static std::optional<TrialShapes> find(rt::FuncOp entry);
+  /// What is asked of shapes beyond the checks of the shape function.
+  using Test = llvm::function_ref<bool(const TrialShapes &)>;
+  /// Gives the symbols of |entry|'s inputs small sizes that its checks accept and that |suits|; nothing if none of
+  /// those tried do.
+  static std::optional<TrialShapes> find(rt::FuncOp entry, Test suits = [](const TrialShapes &) { return true; });
 
   /// The same where the symbols have the sizes |symbols|; nothing if a check refuses them. One that isn't named has the
   /// size 1.

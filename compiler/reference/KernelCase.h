@@ -33,9 +33,10 @@ int64_t getDeviceBytes(mlir::Type element);
 std::vector<SelfTestInput> makeInputRecipes(kernel::FuncOp func, llvm::ArrayRef<int64_t> sizes, uint32_t limit);
 
 /// Makes a case, or nothing where there is none: the kernel would need more memory than cases have, reads outside its
-/// tensors with any input, or is one half of an attention. What a small error changes much, the rounding of a tie, say,
-/// isn't among the results that are compared. Takes some milliseconds, however large the kernel's tensors are. The same
-/// request gives the same case on any machine.
+/// tensors with any input, or merges the states of parts of keys, which only another kernel makes (where a dispatch has
+/// no parts such a kernel does all the work, and has a case). What a small error changes much, the rounding of a tie,
+/// say, isn't among the results that are compared. Takes some milliseconds, however large the kernel's tensors are. The
+/// same request gives the same case on any machine.
 std::optional<SelfTest> makeKernelCase(const KernelCaseRequest &request);
 
 } // namespace heddle::reference

@@ -17,18 +17,19 @@ class TrialShapesTest : public ::testing::Test {
 protected:
   TrialShapesTest() { context.loadDialect<rt::RtDialect>(); }
 
-  /// The results of a shape function with |body|, which yields %r; nothing if no sizes will do.
-  std::optional<int64_t> find(const std::string &dims, const std::string &body) {
+  /// The result of a shape function with |body|, which yields %r, not below |least|; nothing if no sizes will do.
+  std::optional<int64_t> find(const std::string &dims, const std::string &body, int64_t least = 0) {
     module = parseSourceString<ModuleOp>("rt.func @main attributes {inputs = [{name = \"x\", type = i64, dims = [" +
                                              dims + "]}], outputs = []} {\n%n = rt.shape_func {\n" + body +
                                              "\nrt.yield %r : index\n} : index\n}",
                                          ParserConfig(&context));
     EXPECT_TRUE(module);
     auto entry = module->lookupSymbol<rt::FuncOp>("main");
-    std::optional<TrialShapes> shapes = TrialShapes::find(entry);
+    auto function = *entry.getBody().getOps<rt::ShapeFuncOp>().begin();
+    auto suits = [&](const TrialShapes &shapes) { return shapes.get(function.getResult(0)) >= least; };
+    std::optional<TrialShapes> shapes = TrialShapes::find(entry, suits);
     if (!shapes)
       return std::nullopt;
-    auto function = *entry.getBody().getOps<rt::ShapeFuncOp>().begin();
     return shapes->get(function.getResult(0));
   }
 
@@ -58,6 +59,14 @@ TEST_F(TrialShapesTest, ChecksAreKept) {
                                                    "rt.check equal %r, %t node \"n\" message \"m\"")
                 .has_value(),
             true);
+}
+
+TEST_F(TrialShapesTest, SizesAreTriedUntilTheySuit) {
+  // Parts of 256 keys, of which short texts have none.
+  const std::string parts = std::string(kBoth) + "%c = rt.shape_constant 256\n%r = rt.shape_arith floor_div %b, %c";
+  EXPECT_EQ(find("\"b\", \"s\"", parts), 0);
+  EXPECT_EQ(find("\"b\", \"s\"", parts, 1), 1);
+  EXPECT_EQ(find("\"b\", \"s\"", parts, 2), std::nullopt);
 }
 
 TEST_F(TrialShapesTest, WhatCantBeIsNoSize) {

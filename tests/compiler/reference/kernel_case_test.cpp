@@ -176,6 +176,42 @@ TEST_F(KernelCaseTest, ProductsAreSampledAndPackedWeightsPadded) {
   EXPECT_EQ(again->outputs[0].values, test->outputs[0].values);
 }
 
+TEST_F(KernelCaseTest, AttentionInPartsHasCasesForEachOfItsKernels) {
+  // One head of 4, |use| of the states of parts of 256 keys: sizes are those of queries, keys and parts.
+  auto attention = [](const std::string &use) {
+    const std::string row = "tensor<?x4xf32>", states = "tensor<?x1x1x?x6xf32>";
+    bool takes = use == "takes_parts";
+    const std::string type = takes ? row : states, dims = takes ? "0" : "2, 0";
+    auto map = [](const std::string &to) { return "affine_map<(b, g, r, m, n, d, e)[s0, s1] -> (" + to + ")>"; };
+    return "kernel.func @f(%q: " + row + " {kernel.dims = array<i64: 0>}, %k: " + row +
+           " {kernel.dims = array<i64: 1>}, %v: " + row + " {kernel.dims = array<i64: 1>}" +
+           (takes ? ", %s: " + states + " {kernel.dims = array<i64: 2, 0>}" : "") +
+           ", %m: index, %n: index, %p: index) -> (" + type + " {kernel.dims = array<i64: " + dims + ">}) {\n" +
+           "%o = kernel.attention sizes(%m, %n) bounds(affine_map<()[s0, s1] -> (1, 1, 1, s0, s1, 4, 4)>) ins(%q, %k, "
+           "%v" +
+           (takes ? ", %s" : "") + " : " + row + ", " + row + ", " + row + (takes ? ", " + states : "") +
+           ") attributes {indexing_maps = [" + map("m, d") + ", " + map("n, d") + ", " + map("n, e") +
+           (takes ? ", " + map("n, b, g, m, e") : "") + ", " + map(takes ? "m, e" : "n, b, g, m, e") +
+           "], scale = 0.5 : f32, fully_masked = \"literal\", part_size = 256 : i64, " + use +
+           "} score {\n^bb0(%x: f32):\nkernel.yield %x : f32\n} mask {\n%t = arith.constant true\n"
+           "kernel.yield %t : i1\n} : " +
+           type + "\nkernel.return %o : " + type + "\n}";
+  };
+  // Rows along x, parts along y.
+  const std::vector<uint32_t> gives = {2, 2, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 24, 48, 0};
+  auto test = make(attention("gives_parts"), {2, 300, 2}, gives);
+  ASSERT_TRUE(test);
+  EXPECT_EQ(test->outputs[0].bytes, 96u);
+  // With states, which this kernel doesn't make, it has none; without it computes everything itself.
+  const std::vector<uint32_t> takes = {2, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 16, 0, 0};
+  EXPECT_FALSE(make(attention("takes_parts"), {2, 300, 2}, takes));
+  test = make(attention("takes_parts"), {2, 19, 0}, takes);
+  ASSERT_TRUE(test);
+  EXPECT_EQ(test->inputs[3].bytes, 0u);
+  EXPECT_EQ(test->outputs[0].bytes, 32u);
+  EXPECT_EQ(test->outputs[0].runs, (std::vector<uint32_t>{0, 8}));
+}
+
 TEST_F(KernelCaseTest, WhatNeedsTooMuchMemoryHasNone) {
   // 100 million elements, needed whole.
   const std::string count = "100000000";
