@@ -5,6 +5,7 @@
 #include "compiler/targets/common/SingleMath.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Matchers.h"
+#include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -44,6 +45,32 @@ static Value expand(OpBuilder &b, Operation *op) {
       .Case([&](math::PowFOp power) { return buildPower(m, power); })
       .Case([&](arith::RemFOp) { return buildRemainder32(m, x, op->getOperand(1)); })
       .Default([](Operation *) { return Value(); });
+}
+
+/// Whether a number that |value| decides is rounded to an integer in its region.
+static bool isRoundedLater(Value value, llvm::SmallPtrSetImpl<Operation *> &seen) {
+  return llvm::any_of(value.getUsers(), [&](Operation *user) {
+    if (isa<math::RoundEvenOp, math::RoundOp, math::FloorOp, math::CeilOp, math::TruncOp, arith::FPToSIOp,
+            arith::FPToUIOp>(user))
+      return true;
+    return user->getNumResults() == 1 && isa<FloatType>(user->getResult(0).getType()) && seen.insert(user).second &&
+           isRoundedLater(user->getResult(0), seen);
+  });
+}
+
+void roundCodeDivisions(kernel::FuncOp func) {
+  SmallVector<arith::DivFOp> divisions;
+  func.getRoot()->walk([&](arith::DivFOp op) {
+    llvm::SmallPtrSet<Operation *, 16> seen;
+    if (op.getType().isF32() && isRoundedLater(op, seen))
+      divisions.push_back(op);
+  });
+  for (arith::DivFOp op : divisions) {
+    OpBuilder b(op);
+    FloatMath m(b, op.getLoc(), op.getType());
+    op.replaceAllUsesWith(buildDivide32(m, op.getLhs(), op.getRhs()));
+    op.erase();
+  }
 }
 
 LogicalResult expandRegionMath(kernel::FuncOp func) {

@@ -10,6 +10,11 @@
 
 namespace heddle {
 
+/// Makes divisions of f32 whose results are rounded to integers, as codes and zero points are, correct to the last
+/// digit: a device's own may be 2.5 units off, and the other code comes out. Before doubles are split, whose divisions
+/// are no such.
+void roundCodeDivisions(kernel::FuncOp func);
+
 /// Rewrites the regions of |func|'s root in place. What every target has an instruction for stays: absolute values,
 /// rounding, fma, square roots, signs, counts of bits. Fails with an error at an op that has no expansion, or
 /// that gives a double.

@@ -23,7 +23,7 @@ public:
   Value add(Value x, Value y) const { return b.create<mlir::arith::AddFOp>(loc, x, y); }
   Value sub(Value x, Value y) const { return b.create<mlir::arith::SubFOp>(loc, x, y); }
   Value mul(Value x, Value y) const { return b.create<mlir::arith::MulFOp>(loc, x, y); }
-  Value div(Value x, Value y) const { return b.create<mlir::arith::DivFOp>(loc, x, y); }
+  virtual Value div(Value x, Value y) const { return b.create<mlir::arith::DivFOp>(loc, x, y); }
   Value neg(Value x) const { return b.create<mlir::arith::NegFOp>(loc, x); }
   Value fma(Value x, Value y, Value z) const;
   /// x - n * part where n * part is exact, as parts of a constant are chosen: whether the product is rounded on its own
@@ -52,6 +52,7 @@ public:
   Value addBits(Value x, Value y) const { return b.create<mlir::arith::AddIOp>(loc, x, y); }
   Value subBits(Value x, Value y) const { return b.create<mlir::arith::SubIOp>(loc, x, y); }
   Value andBits(Value x, Value y) const { return b.create<mlir::arith::AndIOp>(loc, x, y); }
+  Value xorBits(Value x, Value y) const { return b.create<mlir::arith::XOrIOp>(loc, x, y); }
   Value shiftLeft(Value x, int64_t amount) const;
   Value shiftRight(Value x, int64_t amount) const; // arithmetic
   Value equalBits(Value x, Value y) const;

@@ -235,6 +235,20 @@ Value buildLog1p32(const FloatMath &m, Value x) {
 // Sine and cosine
 //===----------------------------------------------------------------------===//
 
+Value buildWithinOne(const FloatMath &m, Value x) {
+  x = m.select(m.greater(x, m.real(1.0)), m.real(1.0), x);
+  return m.select(m.less(x, m.real(-1.0)), m.real(-1.0), x);
+}
+
+Value buildSineOfTurns(const FloatMath &m, Value x, Value turns, Value sine, Value cosine, bool isCosine) {
+  Value quadrant = isCosine ? m.addBits(turns, m.integer(1)) : turns;
+  Value isSwapped = m.equalBits(m.andBits(quadrant, m.integer(1)), m.integer(1));
+  Value isNegative = m.equalBits(m.andBits(quadrant, m.integer(2)), m.integer(2));
+  Value result = m.select(isSwapped, cosine, sine);
+  result = m.select(isNegative, m.neg(result), result);
+  return m.select(m.equal(m.abs(x), m.real(kInfinity)), m.real(kNaN), result);
+}
+
 Value buildSine32(const FloatMath &m, Value x, bool isCosine) {
   // x = n * pi/2 + r, r in [-pi/4, pi/4]. pi/2 in parts of 7 bits and what they lack: with n below 2^17 all products
   // but the last and all differences are exact.
@@ -242,21 +256,15 @@ Value buildSine32(const FloatMath &m, Value x, bool isCosine) {
   Value r = x;
   for (double part : {1.5625, 0.0081787109375, 0.00011730194091796875, 3.1391647865048131e-07})
     r = m.subtractMultiple(r, n.value, part);
-  // Beyond, r is anything: keep it in range, so that the result stays a sine. NaN passes.
-  r = m.select(m.greater(r, m.real(1.0)), m.real(1.0), r);
-  r = m.select(m.less(r, m.real(-1.0)), m.real(-1.0), r);
+  // Beyond, r is anything: keep it in range, so that the result stays a sine.
+  r = buildWithinOne(m, r);
   Value z = m.mul(r, r);
   // 4.2e-9 and 1.4e-10.
   Value sine = m.polynomial(z, {-1.666665375e-01, 8.332106285e-03, -1.950784645e-04});
   sine = m.fma(m.mul(z, r), sine, r);
   Value cosine = m.polynomial(z, {4.166664556e-02, -1.388729783e-03, 2.443008816e-05});
   cosine = m.fma(m.mul(z, z), cosine, m.fma(z, m.real(-0.5), m.real(1.0)));
-  Value quadrant = isCosine ? m.addBits(n.bits, m.integer(1)) : n.bits;
-  Value isSwapped = m.equalBits(m.andBits(quadrant, m.integer(1)), m.integer(1));
-  Value isNegative = m.equalBits(m.andBits(quadrant, m.integer(2)), m.integer(2));
-  Value result = m.select(isSwapped, cosine, sine);
-  result = m.select(isNegative, m.neg(result), result);
-  return m.select(m.equal(m.abs(x), m.real(kInfinity)), m.real(kNaN), result);
+  return buildSineOfTurns(m, x, n.bits, sine, cosine, isCosine);
 }
 
 //===----------------------------------------------------------------------===//
@@ -347,6 +355,38 @@ Value buildSignedPower(const FloatMath &m, Value x, Value y, Value result) {
   signedResult = m.select(isInfiniteOne, m.real(1.0), signedResult);
   signedResult = m.select(m.equal(x, m.real(1.0)), m.real(1.0), signedResult);
   return m.select(m.equal(y, m.real(0.0)), m.real(1.0), signedResult);
+}
+
+Value buildDivide32(const FloatMath &m, Value x, Value y) {
+  constexpr int64_t kExponent = 0x7F800000, kFraction = 0x007FFFFF, kOne = 0x3F800000;
+  Value xBits = m.toBits(x), yBits = m.toBits(y);
+  auto mantissa = [&](Value bits) {
+    return m.fromBits(m.addBits(m.andBits(bits, m.integer(kFraction)), m.integer(kOne)));
+  };
+  // 1. Of numbers from 1 to 2 the quotient, some units off, then less than one: what it lacks is known exactly (after
+  // Markstein's division, with Dekker's product in place of an fma that may round twice).
+  Value a = mantissa(xBits), b = mantissa(yBits), inverse = m.div(m.real(1.0), b);
+  auto restOf = [&](Value quotient) {
+    Pair product = multiplyExactly(m, quotient, b);
+    return m.sub(m.sub(a, product.high), product.low);
+  };
+  Value q = m.mul(a, inverse);
+  q = m.add(q, m.mul(restOf(q), inverse));
+  // 2. The neighbour on the rest's side is nearer where the rest goes beyond the middle, which no quotient is.
+  Value rest = restOf(q), isBelow = m.less(rest, m.real(0.0)), bits = m.toBits(q);
+  Value step = m.b.create<arith::SelectOp>(m.loc, isBelow, m.integer(-1), m.integer(1));
+  Value neighbour = m.fromBits(m.addBits(bits, step));
+  Value middle = m.mul(m.mul(m.sub(neighbour, q), m.real(0.5)), b);
+  q = m.select(m.greater(m.abs(rest), m.abs(middle)), neighbour, q);
+  // 3. Exponents and sign; zeros, infinities, NaN and what is below the normal numbers the plain way.
+  Value xExponent = m.andBits(xBits, m.integer(kExponent)), yExponent = m.andBits(yBits, m.integer(kExponent));
+  Value scaled = m.addBits(m.toBits(q), m.subBits(xExponent, yExponent));
+  auto isNormal = [&](Value value) {
+    return m.both(m.lessBits(m.integer(kFraction), value), m.lessBits(value, m.integer(kExponent)));
+  };
+  Value isOrdinary = m.both(m.both(isNormal(xExponent), isNormal(yExponent)), isNormal(scaled));
+  Value sign = m.andBits(m.xorBits(xBits, yBits), m.integer(INT32_MIN));
+  return m.select(isOrdinary, m.fromBits(m.addBits(scaled, sign)), m.div(x, y));
 }
 
 /// r - q * divisor, exactly where q has 11 bits and the result isn't greater than |divisor|.

@@ -36,12 +36,20 @@ mlir::Value buildLog1p32(const FloatMath &m, mlir::Value x);
 mlir::Value buildSine32(const FloatMath &m, mlir::Value x, bool isCosine);
 /// x^y: 2.5e-7, special cases as in C.
 mlir::Value buildPow32(const FloatMath &m, mlir::Value x, mlir::Value y);
+/// x / y rounded to nearest where neither x, y nor the result is below the normal numbers, on targets whose division is
+/// some units off.
+mlir::Value buildDivide32(const FloatMath &m, mlir::Value x, mlir::Value y);
 /// x - trunc(x / y) * y with x's sign; exact while the quotient is below 2^52.
 mlir::Value buildRemainder32(const FloatMath &m, mlir::Value x, mlir::Value y);
 
 /// x^y for a constant y that one to three multiplications or a square root give; null for any other.
 mlir::Value buildConstantPower(const FloatMath &m, mlir::Value x, double exponent);
-/// |result| = |x|^y with the signs and special cases that C gives x^y, in any precision.
+/// |x| between -1 and 1; NaN passes. In any precision, as what follows.
+mlir::Value buildWithinOne(const FloatMath &m, mlir::Value x);
+/// sin(x), or cos(x), of x = |turns| quarter turns (low bits) and a rest whose |sine| and |cosine| are given.
+mlir::Value buildSineOfTurns(const FloatMath &m, mlir::Value x, mlir::Value turns, mlir::Value sine, mlir::Value cosine,
+                             bool isCosine);
+/// |result| = |x|^y with the signs and special cases that C gives x^y.
 mlir::Value buildSignedPower(const FloatMath &m, mlir::Value x, mlir::Value y, mlir::Value result);
 
 } // namespace heddle

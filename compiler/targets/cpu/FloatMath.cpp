@@ -92,9 +92,8 @@ Value buildSine64(const FloatMath &m, Value x, bool isCosine) {
   Value r = m.fma(n.value, m.real(-1.57079632673412561417e+00), x);
   r = m.fma(n.value, m.real(-6.07710050630396597660e-11), r);
   r = m.fma(n.value, m.real(-2.02226624879595063154e-21), r);
-  // Where n has lost its low digits r is anything: keep it in range, so that the result stays a sine. NaN passes.
-  r = m.select(m.greater(r, m.real(1.0)), m.real(1.0), r);
-  r = m.select(m.less(r, m.real(-1.0)), m.real(-1.0), r);
+  // Where n has lost its low digits r is anything: keep it in range, so that the result stays a sine.
+  r = buildWithinOne(m, r);
   Value z = m.mul(r, r);
   Value sine = m.polynomial(z, {-1.66666666666666324348e-01, 8.33333333332248946124e-03, -1.98412698298579493134e-04,
                                 2.75573137070700676789e-06, -2.50507602534068634195e-08, 1.58969099521155010221e-10});
@@ -103,12 +102,7 @@ Value buildSine64(const FloatMath &m, Value x, bool isCosine) {
       m.polynomial(z, {4.16666666666666019037e-02, -1.38888888888741095749e-03, 2.48015872894767294178e-05,
                        -2.75573143513906633035e-07, 2.08757232129817482790e-09, -1.13596475577881948265e-11});
   cosine = m.fma(m.mul(z, z), cosine, m.fma(z, m.real(-0.5), m.real(1.0)));
-  Value quadrant = isCosine ? m.addBits(n.bits, m.integer(1)) : n.bits;
-  Value isSwapped = m.equalBits(m.andBits(quadrant, m.integer(1)), m.integer(1));
-  Value isNegative = m.equalBits(m.andBits(quadrant, m.integer(2)), m.integer(2));
-  Value result = m.select(isSwapped, cosine, sine);
-  result = m.select(isNegative, m.neg(result), result);
-  return m.select(m.equal(m.abs(x), m.real(kInfinity)), m.real(kNaN), result);
+  return buildSineOfTurns(m, x, n.bits, sine, cosine, isCosine);
 }
 
 Value buildTanh64(const FloatMath &m, Value x) {
