@@ -8,6 +8,14 @@ namespace heddle::runtime {
 
 heddle_status_t kernel_failure(const dispatch_step &dispatch, const char *kernel, int32_t code,
                                const heddle_error_record_t &record) {
+  // Not the fault of anything in the model, so no site of it is named.
+  if (code == HEDDLE_KERNEL_LOOP_CUT_SHORT)
+    return fail(
+        error::H0408,
+        format("the device's driver ended a loop of kernel '%s' early: it takes more rounds than the driver allows",
+               kernel),
+        "run it on the CPU (--device cpu) or on another GPU, or with smaller inputs",
+        dispatch.nodes.empty() ? std::string() : format("node '%s'", dispatch.nodes.front()));
   if (record.site < 0 || static_cast<uint64_t>(record.site) >= dispatch.error_sites.size())
     return fail(error::H0901, format("kernel '%s' failed with code %d at unknown site %lld", kernel, code,
                                      static_cast<long long>(record.site)));

@@ -4,7 +4,11 @@
 
 #include <cmath>
 #include <gtest/gtest.h>
+#include <random>
 
+#include "compiler/targets/common/SingleMath.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "tests/conformance/kernel_harness.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -246,6 +250,73 @@ TEST(Math, RaisesToPowersAsCDoes) {
         ASSERT_EQ(std::isnan(a), std::isnan(b)) << where;
         if (!std::isnan(b))
           ASSERT_TRUE(a == b || std::fabs(a - b) <= 2e-7 * std::fabs(b)) << where << ": " << a << " for " << b;
+      }
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Division
+//===----------------------------------------------------------------------===//
+
+/// The arithmetic of a device whose quotients are |units| of their last digit off.
+class CoarseDivision : public FloatMath {
+public:
+  CoarseDivision(mlir::OpBuilder &b, mlir::Location loc, mlir::Type type, int64_t units)
+      : FloatMath(b, loc, type), units(units) {}
+  Value div(Value x, Value y) const override { return fromBits(addBits(toBits(FloatMath::div(x, y)), integer(units))); }
+
+private:
+  int64_t units;
+};
+
+/// What the ops of |block|, a function of two floats, fold to: f32 rounded once each.
+float fold(mlir::Block &block, mlir::Value result, float x, float y) {
+  llvm::DenseMap<mlir::Value, mlir::Attribute> known;
+  auto type = mlir::FloatType::getF32(block.getArgument(0).getContext());
+  known[block.getArgument(0)] = mlir::FloatAttr::get(type, x);
+  known[block.getArgument(1)] = mlir::FloatAttr::get(type, y);
+  for (mlir::Operation &op : block) {
+    llvm::SmallVector<mlir::Attribute> operands;
+    for (mlir::Value operand : op.getOperands())
+      operands.push_back(known.lookup(operand));
+    llvm::SmallVector<mlir::OpFoldResult> folded;
+    if (failed(op.fold(operands, folded)) || folded.size() != 1) {
+      ADD_FAILURE() << op.getName().getStringRef().str() << " doesn't fold";
+      return NAN;
+    }
+    auto value = llvm::dyn_cast<mlir::Value>(folded[0]);
+    known[op.getResult(0)] = value ? known.lookup(value) : llvm::cast<mlir::Attribute>(folded[0]);
+  }
+  return llvm::cast<mlir::FloatAttr>(known.lookup(result)).getValue().convertToFloat();
+}
+
+TEST(Division, OfCodesIsCorrectOnADeviceWhoseOwnIsCoarse) {
+  mlir::MLIRContext context;
+  context.loadDialect<mlir::arith::ArithDialect, mlir::math::MathDialect>();
+  mlir::Location loc = mlir::UnknownLoc::get(&context);
+  mlir::Type f32 = mlir::FloatType::getF32(&context);
+  for (int64_t units : {-3, -1, 0, 1, 3}) {
+    mlir::Block block;
+    block.addArguments({f32, f32}, {loc, loc});
+    mlir::OpBuilder b(&context);
+    b.setInsertionPointToStart(&block);
+    CoarseDivision m(b, loc, f32, units);
+    mlir::Value result = buildDivide32(m, block.getArgument(0), block.getArgument(1));
+    std::mt19937 random(1);
+    for (int i = 0; i < 600; ++i) {
+      auto mantissa = [&](int bits) { return std::ldexp((1u << bits) + random() % (1u << bits), -bits); };
+      float y = static_cast<float>(mantissa(23) * std::ldexp(i % 3 ? 1.0 : -1.0, i % 41 - 20));
+      // Every other quotient is as near the middle between two floats as one can be.
+      double middle = 1 + (2 * static_cast<double>(random() % (1u << 23)) + 1) * 0x1p-24;
+      auto x = static_cast<float>(i % 2 ? mantissa(23) : middle * y);
+      ASSERT_EQ(fold(block, result, x, y), x / y) << x << " / " << y << ", " << units << " units off";
+    }
+    if (units != 0)
+      continue;
+    for (float x : {0.0f, -0.0f, INFINITY, 1.0f, -1e-40f, 3e38f})
+      for (float y : {1.0f, -INFINITY, 0.0f, 1e-30f, 3e38f}) {
+        float quotient = fold(block, result, x, y);
+        EXPECT_TRUE(quotient == x / y || std::isnan(quotient + x / y)) << x << " / " << y;
       }
   }
 }

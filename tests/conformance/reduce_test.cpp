@@ -2,6 +2,7 @@
 //
 // kernel.reduce on every target against plain loops: along any loops, with every combiner, with captures.
 
+#include <cstdlib>
 #include <gtest/gtest.h>
 
 #include "tests/conformance/kernel_harness.h"
@@ -66,6 +67,40 @@ TEST(Reduce, TreatsMaximumAndMinimumOfBooleansAsAnyAndAll) {
     check_kernel(reduction("1", "i, k", "?x40", ": 0", combiner, "i1"), "reduce", kShapes);
     check_kernel(reduction("2", "i, j", "?x?", ": 0, 1", combiner, "i1"), "reduce", kShapes);
   }
+}
+
+/// The bits of row |row|'s sum over (j, 40) where it is the only one.
+std::vector<std::byte> sum_alone(kernel_module &module, const host_tensor &rows, int64_t row) {
+  host_tensor alone(rows.type, {1, rows.dims[1], rows.dims[2]});
+  size_t bytes = alone.bytes.size();
+  std::copy_n(rows.bytes.begin() + static_cast<std::ptrdiff_t>(row * bytes), bytes, alone.bytes.begin());
+  return module.run("reduce", {alone}, {1, rows.dims[1]}).outputs[0].bytes;
+}
+
+TEST(Reduce, GivesTheSameBitsInEveryVariantAndBatch) {
+  // Along lanes, over the last loops; one chain each, over an outer one whose results are neighbours.
+  const std::string texts[] = {reduction("1, 2", "i", "?", ": 0", "sum"), reduction("1", "i, k", "?x40", ": 0", "sum")};
+  for (const std::string &target : runnable_targets())
+    for (const std::string &text : texts) {
+      auto module = kernel_module::compile(text, target);
+      ASSERT_TRUE(module);
+      auto inputs = random_inputs(module->func("reduce"), {5, 130}, 1);
+      std::vector<std::byte> sums = module->run("reduce", inputs, {5, 130}).outputs[0].bytes;
+      if (target == "vulkan") {
+        const char *before = std::getenv("HEDDLE_VULKAN_DISABLE");
+        std::string kept = before ? before : "";
+        setenv("HEDDLE_VULKAN_DISABLE", "subgroup", 1);
+        EXPECT_EQ(module->run("reduce", inputs, {5, 130}).outputs[0].bytes, sums) << "by shared memory";
+        before ? setenv("HEDDLE_VULKAN_DISABLE", kept.c_str(), 1) : unsetenv("HEDDLE_VULKAN_DISABLE");
+      }
+      size_t bytes = sums.size() / 5;
+      for (int64_t row : {0, 3, 4}) {
+        auto first = sums.begin() + static_cast<std::ptrdiff_t>(row * bytes);
+        EXPECT_EQ(sum_alone(*module, inputs[0], row),
+                  std::vector<std::byte>(first, first + static_cast<std::ptrdiff_t>(bytes)))
+            << target << ", row " << row;
+      }
+    }
 }
 
 /// Mean pooling: sum of x * mask over the sequence, divided by a capture.

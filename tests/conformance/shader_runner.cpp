@@ -239,6 +239,8 @@ static heddle_element_type_t element_type(Type type) {
 static std::optional<kernel_error> to_kernel_error(const std::string &code, const std::string &message) {
   if (code == "H0310")
     return kernel_error{HEDDLE_KERNEL_DIVISION_BY_ZERO, 0, 0};
+  if (code == "H0408" && llvm::StringRef(message).contains("ended a loop"))
+    return kernel_error{HEDDLE_KERNEL_LOOP_CUT_SHORT, 0, 0};
   static constexpr llvm::StringLiteral kOutOfRange = " is out of range, expects ";
   size_t at = message.find(kOutOfRange);
   if (code != "H0309" || at == std::string::npos)

@@ -116,3 +116,9 @@ int32_t test_unknown_code(const heddle_dispatch_t *dispatch, int64_t begin, int6
   dispatch->error->site = 0;
   return 99;
 }
+
+/// What a shader reports whose driver has left a loop early.
+int32_t test_cut_short(const heddle_dispatch_t *dispatch, int64_t begin, int64_t end, void *scratch) {
+  (void)dispatch, (void)begin, (void)end, (void)scratch;
+  return HEDDLE_KERNEL_LOOP_CUT_SHORT;
+}

@@ -356,6 +356,11 @@ TEST(Kernels, DivisionByZeroIsNamed) {
   EXPECT_EQ(kernel_error("test_divide"), "H0310: node 'Div_1': integer division by zero");
 }
 
+TEST(Kernels, ALoopThatADriverEndedIsNamed) {
+  EXPECT_EQ(kernel_error("test_cut_short"), "H0408: the device's driver ended a loop of kernel 'test_cut_short' early: "
+                                            "it takes more rounds than the driver allows");
+}
+
 TEST(Kernels, AnUnknownResultIsABug) {
   EXPECT_EQ(kernel_error("test_unknown_code"),
             "H0901: kernel 'test_unknown_code' failed with unknown code 99 in node 'Div_1'");

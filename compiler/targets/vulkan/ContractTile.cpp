@@ -258,10 +258,8 @@ LogicalResult ContractTile::emitEpilogue() {
 LogicalResult ContractTile::emitResults(const std::string &sum) {
   auto op = cast<kernel::ContractOp>(plan.root);
   SmallVector<std::string> arguments = {emitter.let(factors->sumType == "vec4" ? "float" : "int", sum, "acc")};
-  for (unsigned input = op.getFirstCapture(); input < plan.getNumInputs(); ++input) {
-    Type type = plan.getOperandType(plan.bindings[input]).getElementType();
-    arguments.push_back(emitter.let(ShaderEmitter::glslType(type), emitter.loadInput(input, loops)));
-  }
+  for (unsigned input = op.getFirstCapture(); input < plan.getNumInputs(); ++input)
+    arguments.push_back(emitter.letInput(input, loops));
   auto results = RegionPrinter(emitter, loops).print(op.getEpilogue(), arguments);
   if (failed(results))
     return failure();

@@ -36,8 +36,7 @@ LogicalResult emitMap(ShaderEmitter &emitter, StringRef form) {
   loops[unit] = emitter.openLoop(first, end, "int(gl_WorkGroupSize.x)");
   SmallVector<std::string> elements;
   for (unsigned input = 0; input < plan.getNumInputs(); ++input)
-    elements.push_back(emitter.let(ShaderEmitter::glslType(plan.getOperandType(plan.bindings[input]).getElementType()),
-                                   emitter.loadInput(input, loops)));
+    elements.push_back(emitter.letInput(input, loops));
   RegionPrinter printer(emitter, loops);
   if (plan.slicedTable) {
     // The element is that dispatch's which has its row.

@@ -88,14 +88,17 @@ public:
     SmallVector<std::string> sums;
     for (const Reduced &one : reduced)
       sums.push_back(emitter.let(ShaderEmitter::glslType(one.type), neutralLiteral(one), "sum"));
-    unsigned depth = isSingle ? openNest() : openLanes();
+    unsigned level = emitter.level();
+    if (isSingle)
+      openNest();
+    else
+      openLanes();
     auto terms = emitRegion(op.getBody(), {}, 0, op.getInputCount());
     if (failed(terms))
       return failure();
     for (auto [i, sum] : llvm::enumerate(sums))
       emitter.line(sum + " = " + combineTerms(reduced[i], sum, (*terms)[i]) + ";");
-    while (depth-- > 0)
-      emitter.close();
+    emitter.closeTo(level);
     for (unsigned loop : reductionLoops)
       loops[loop].clear();
     sums = merger.merge(reduced, sums, reduced.size());
@@ -111,19 +114,20 @@ public:
   }
 
 private:
-  /// Loops in the order of the nest; gives how many.
-  unsigned openNest() {
+  /// Loops in the order of the nest.
+  void openNest() {
     for (unsigned loop : reductionLoops)
-      loops[loop] = emitter.openLoop("0", emitter.bound(loop), "1", "r");
-    return reductionLoops.size();
+      loops[loop] = loop == reductionLoops.back()
+                        ? emitter.openLongLoop("0", emitter.bound(loop), "1", plan.nest.bounds[loop], "r")
+                        : emitter.openLoop("0", emitter.bound(loop), "1", "r");
   }
 
   /// One loop over all that is reduced, in the order of the nest.
-  unsigned openLanes() {
+  void openLanes() {
     Polynomial length(1);
     for (unsigned loop : reductionLoops)
       length = length * plan.nest.bounds[loop];
-    std::string rest = emitter.openLoop(merger.lane(), emitter.size(length), merger.lanes(), "r");
+    std::string rest = emitter.openLongLoop(merger.lane(), emitter.size(length), merger.lanes(), length, "r");
     for (unsigned loop : llvm::reverse(reductionLoops)) {
       if (loop == reductionLoops.front()) {
         loops[loop] = rest;
@@ -133,7 +137,6 @@ private:
       loops[loop] = emitter.let("int", rest + " - " + quotient + " * " + extent, "r");
       rest = quotient;
     }
-    return 1;
   }
 
   /// Values of |region| for |leading| and the elements of inputs |first| to before |end|.
@@ -141,9 +144,7 @@ private:
                                                  unsigned end) {
     SmallVector<std::string> arguments(leading);
     for (unsigned input = first; input < end; ++input)
-      arguments.push_back(
-          emitter.let(ShaderEmitter::glslType(plan.getOperandType(plan.bindings[input]).getElementType()),
-                      emitter.loadInput(input, loops)));
+      arguments.push_back(emitter.letInput(input, loops));
     return RegionPrinter(emitter, loops).print(region, arguments);
   }
 

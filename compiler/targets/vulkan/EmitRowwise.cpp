@@ -86,10 +86,9 @@ private:
     SmallVector<std::string> arguments;
     Block *block = Value(plan.slicedTable->index).getParentBlock();
     for (unsigned input = 0; input < plan.getNumInputs(); ++input) {
-      Type type = plan.getOperandType(plan.bindings[input]).getElementType();
       // What changes along the row isn't what the index is made of.
       bool isKnown = !block->getArgument(input).use_empty() && !plan.getInput(input).uses(row);
-      arguments.push_back(isKnown ? emitter.let(ShaderEmitter::glslType(type), emitter.loadInput(input, loops)) : "");
+      arguments.push_back(isKnown ? emitter.letInput(input, loops) : "");
     }
     auto hasRow = RegionPrinter(emitter, loops).printHasRow(arguments);
     if (failed(hasRow))
@@ -122,9 +121,8 @@ private:
   FailureOr<SmallVector<std::string>> emitRegion(RegionPrinter &printer, Region &region) {
     SmallVector<std::string> arguments;
     for (unsigned input = 0; input < plan.getNumInputs(); ++input) {
-      Type type = plan.getOperandType(plan.bindings[input]).getElementType();
       bool isUsed = !region.getArgument(input).use_empty();
-      arguments.push_back(isUsed ? emitter.let(ShaderEmitter::glslType(type), emitter.loadInput(input, loops)) : "0");
+      arguments.push_back(isUsed ? emitter.letInput(input, loops) : "0");
     }
     llvm::append_range(arguments, stats);
     return printer.print(region, arguments);
@@ -213,9 +211,8 @@ private:
     if (merger.form() != LaneForm::Single)
       emitter.open("if (" + merger.lane() + " == 0)");
     for (auto [number, input] : llvm::enumerate(op.getInputs())) {
-      StringRef type = ShaderEmitter::glslType(cast<RankedTensorType>(input.getType()).getElementType());
-      std::string zero = type == "float" ? "0.0" : type == "bool" ? "false" : "0";
-      arguments.push_back(hasElement ? emitter.let(type, emitter.loadInput(number, loops)) : zero);
+      Type type = cast<RankedTensorType>(input.getType()).getElementType();
+      arguments.push_back(hasElement ? emitter.letInput(number, loops) : ShaderEmitter::zero(type));
     }
     llvm::append_range(arguments, stats);
     auto values = RegionPrinter(emitter, loops).print(op.getFinish(), arguments);

@@ -27,32 +27,29 @@ LogicalResult emitScan(ShaderEmitter &emitter, StringRef form) {
   auto op = cast<kernel::ScanOp>(plan.root);
   SmallVector<std::string> loops(plan.nest.getNumLoops());
   Reduced reduced = {op.getCombiner(), op.getBody().front().getTerminator()->getOperand(0).getType()};
-  auto load = [&](unsigned input) {
-    return emitter.let(ShaderEmitter::glslType(plan.getOperandType(plan.bindings[input]).getElementType()),
-                       emitter.loadInput(input, loops));
-  };
   std::string exists = LaneMerger(emitter, parseLaneForm(form)).nameRow(loops);
   emitter.open("if (" + exists + ")");
   StringRef type = ShaderEmitter::glslType(reduced.type);
   std::string sum = emitter.let(type, neutralLiteral(reduced), "sum");
-  loops.back() = emitter.openLoop("0", emitter.bound(loops.size() - 1), "1", "s");
+  unsigned level = emitter.level();
+  loops.back() = emitter.openLongLoop("0", emitter.bound(loops.size() - 1), "1", plan.nest.bounds.back(), "s");
   SmallVector<std::string> elements, arguments(1);
   for (unsigned input = 0; input < op.getInputCount(); ++input)
-    elements.push_back(load(input));
+    elements.push_back(emitter.letInput(input, loops));
   auto term = RegionPrinter(emitter, loops).print(op.getBody(), elements);
   if (failed(term))
     return failure();
   std::string next = emitter.let(type, combineTerms(reduced, sum, term->front()), "next");
   arguments[0] = op.getExclusive() ? sum : next;
   for (unsigned input = op.getInputCount(); input < plan.getNumInputs(); ++input)
-    arguments.push_back(load(input));
+    arguments.push_back(emitter.letInput(input, loops));
   auto results = RegionPrinter(emitter, loops).print(op.getFinish(), arguments);
   if (failed(results))
     return failure();
   for (auto [result, value] : llvm::enumerate(*results))
     emitter.storeResult(result, loops, value);
   emitter.line(sum + " = " + next + ";");
-  emitter.close();
+  emitter.closeTo(level);
   emitter.close();
   return success();
 }

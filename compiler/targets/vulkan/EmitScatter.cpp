@@ -73,12 +73,14 @@ public:
     origin = emitter.let("int", emitter.address(plan.getResult(0), loops), "origin");
     nameOwnPlaces();
     emitCopy();
+    unsigned level = emitter.level();
     for (unsigned loop = op.getNumParallel(); loop < loops.size(); ++loop)
-      loops[loop] = emitter.openLoop("0", emitter.bound(loop), "1", "u");
+      loops[loop] = loop + 1 == loops.size()
+                        ? emitter.openLongLoop("0", emitter.bound(loop), "1", plan.nest.bounds[loop], "u")
+                        : emitter.openLoop("0", emitter.bound(loop), "1", "u");
     if (failed(emitUpdate()))
       return failure();
-    for (unsigned loop = op.getNumParallel(); loop < loops.size(); ++loop)
-      emitter.close();
+    emitter.closeTo(level);
     emitter.close();
     return success();
   }
@@ -86,7 +88,6 @@ public:
 private:
   /// Places count through the scattered dimensions, the last one fastest; a lane's own ones are neighbours.
   void nameOwnPlaces() {
-    Polynomial count(1);
     for (int64_t dim : op.getScatteredDims())
       count = count * extents[dim];
     std::string all = emitter.size(count), lanes = merger.lanes();
@@ -101,7 +102,8 @@ private:
   }
 
   void emitCopy() {
-    std::string place = emitter.openLoop(begin, end, "1", "place"), rest = place, address = origin;
+    unsigned level = emitter.level();
+    std::string place = emitter.openLongLoop(begin, end, "1", count, "place"), rest = place, address = origin;
     ArrayRef<int64_t> dims = op.getScatteredDims();
     for (unsigned i = dims.size(); i-- > 0;) {
       std::string index = rest;
@@ -114,16 +116,14 @@ private:
     }
     std::string at = emitter.let("int", address, "at");
     emitter.store(result, at, emitter.load(plan.bindings[0], at));
-    emitter.close();
+    emitter.closeTo(level);
   }
 
   LogicalResult emitUpdate() {
     SmallVector<std::string> elements;
     // The data itself is read as what an update changes.
     for (unsigned input = 1; input < plan.getNumInputs(); ++input)
-      elements.push_back(
-          emitter.let(ShaderEmitter::glslType(plan.getOperandType(plan.bindings[input]).getElementType()),
-                      emitter.loadInput(input, loops)));
+      elements.push_back(emitter.letInput(input, loops));
     auto values = RegionPrinter(emitter, loops).print(op.getBody(), elements);
     if (failed(values))
       return failure();
@@ -161,6 +161,7 @@ private:
   unsigned result; // its operand
   LaneMerger merger;
   SmallVector<Polynomial> extents, strides;
+  Polynomial count = 1;           // of places
   std::string origin, begin, end; // of this invocation's own places
 };
 

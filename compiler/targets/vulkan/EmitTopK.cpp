@@ -64,9 +64,8 @@ public:
 
 private:
   Candidate makeCandidate(StringRef stem) {
-    StringRef word = ShaderEmitter::glslType(type);
-    std::string zero = word == "float" ? "0.0" : word == "bool" ? "false" : "0";
-    return {emitter.let(word, zero, stem), emitter.let("int", "-1", "index")};
+    return {emitter.let(ShaderEmitter::glslType(type), ShaderEmitter::zero(type), stem),
+            emitter.let("int", "-1", "index")};
   }
 
   void assign(const Candidate &to, const Candidate &from) {
@@ -86,12 +85,11 @@ private:
 
   /// Makes |best| the first of this lane's elements after |last|.
   LogicalResult emitPass(const Candidate &last, const Candidate &best) {
-    loops[row] = emitter.openLoop(merger.lane(), emitter.bound(row), merger.lanes(), "e");
+    unsigned level = emitter.level();
+    loops[row] = emitter.openLongLoop(merger.lane(), emitter.bound(row), merger.lanes(), plan.nest.bounds[row], "e");
     SmallVector<std::string> elements;
     for (unsigned input = 0; input < plan.getNumInputs(); ++input)
-      elements.push_back(
-          emitter.let(ShaderEmitter::glslType(plan.getOperandType(plan.bindings[input]).getElementType()),
-                      emitter.loadInput(input, loops)));
+      elements.push_back(emitter.letInput(input, loops));
     auto value = RegionPrinter(emitter, loops).print(op.getBody(), elements);
     if (failed(value))
       return failure();
@@ -102,8 +100,7 @@ private:
       return failure();
     emitter.open("if ((" + last.index + " < 0 || " + *isAfter + ") && (" + best.index + " < 0 || " + *isBetter + "))");
     assign(best, element);
-    emitter.close();
-    emitter.close();
+    emitter.closeTo(level);
     loops[row].clear();
     return success();
   }

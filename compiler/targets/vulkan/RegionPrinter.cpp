@@ -145,7 +145,7 @@ std::string RegionPrinter::express(Operation *op, ArrayRef<std::string> operands
 
 static std::string compareFloats(arith::CmpFPredicate predicate, const std::string &x, const std::string &y) {
   auto both = [&](StringRef op) { return x + " " + op.str() + " " + y; };
-  std::string unordered = "isnan(" + x + ") || isnan(" + y + ")";
+  std::string unordered = ShaderEmitter::isNaN(x) + " || " + ShaderEmitter::isNaN(y);
   switch (predicate) {
   case arith::CmpFPredicate::OEQ:
     return both("==");
@@ -158,19 +158,19 @@ static std::string compareFloats(arith::CmpFPredicate predicate, const std::stri
   case arith::CmpFPredicate::OLE:
     return both("<=");
   case arith::CmpFPredicate::ONE:
-    return both("<") + " || " + both(">");
+    return both("!=") + " && !(" + unordered + ")";
   case arith::CmpFPredicate::ORD:
     return "!(" + unordered + ")";
   case arith::CmpFPredicate::UEQ:
-    return "!(" + both("<") + " || " + both(">") + ")";
+    return both("==") + " || " + unordered;
   case arith::CmpFPredicate::UGT:
-    return "!(" + both("<=") + ")";
+    return both(">") + " || " + unordered;
   case arith::CmpFPredicate::UGE:
-    return "!(" + both("<") + ")";
+    return both(">=") + " || " + unordered;
   case arith::CmpFPredicate::ULT:
-    return "!(" + both(">=") + ")";
+    return both("<") + " || " + unordered;
   case arith::CmpFPredicate::ULE:
-    return "!(" + both(">") + ")";
+    return both("<=") + " || " + unordered;
   case arith::CmpFPredicate::UNE:
     return "!(" + both("==") + ")";
   case arith::CmpFPredicate::UNO:
@@ -185,7 +185,7 @@ static std::string compareFloats(arith::CmpFPredicate predicate, const std::stri
 
 /// The greater or the smaller of two floats; a NaN wins, or with |isNumber| loses. +0 is greater than -0.
 static std::string pickFloat(const std::string &x, const std::string &y, bool isGreatest, bool isNumber) {
-  std::string first = isNumber ? "isnan(" + y + ")" : "isnan(" + x + ")";
+  std::string first = ShaderEmitter::isNaN(isNumber ? y : x);
   std::string tie = isGreatest ? "floatBitsToInt(" + x + ") >= 0" : "floatBitsToInt(" + x + ") < 0";
   std::string wins = x + (isGreatest ? " > " : " < ") + y + " || (" + x + " == " + y + " && " + tie + ")";
   return first + " || " + wins + " ? " + x + " : " + y;
@@ -334,7 +334,7 @@ static std::string floatToInteger(const std::string &x, Type type, bool isSigned
   std::string highest = !isSigned && width == 32 ? "-1" : std::to_string(static_cast<int64_t>(above) - 1);
   std::string inside = isSigned ? "int(" + x + ")" : "int(uint(" + x + "))";
   std::string result = x + " >= " + real(above) + " ? " + highest + " : " + x + " < " + real(below) + " ? " + lowest +
-                       " : isnan(" + x + ") ? 0 : " + inside;
+                       " : " + ShaderEmitter::isNaN(x) + " ? 0 : " + inside;
   if (width == 1)
     return "(" + result + ") != 0";
   return isSigned ? result : ShaderEmitter::wrap("(" + result + ")", type);
@@ -398,9 +398,7 @@ std::string RegionPrinter::printGather(kernel::GatherOp op) {
   Type type = table.getElementType();
   if (valid.empty())
     return emitter.let(ShaderEmitter::glslType(type), emitter.load(number, sum));
-  StringRef word = ShaderEmitter::glslType(type);
-  std::string zero = word == "float" ? "0.0" : word == "bool" ? "false" : "0";
-  std::string result = emitter.let(word, zero);
+  std::string result = emitter.let(ShaderEmitter::glslType(type), ShaderEmitter::zero(type));
   emitter.open("if (" + valid + ")");
   emitter.line(result + " = " + emitter.load(number, sum) + ";");
   emitter.close();

@@ -45,6 +45,38 @@ std::string ShaderEmitter::openLoop(const llvm::Twine &begin, const llvm::Twine 
   return i;
 }
 
+std::string ShaderEmitter::openLongLoop(const llvm::Twine &begin, const llvm::Twine &end, const llvm::Twine &step,
+                                        const Polynomial &length, StringRef stem) {
+  // lavapipe ends all loops of an invocation after 65,535 rounds of them together: eight elements a round take the
+  // longest realistic rows, and compiled to eight copies a body of some operations is no burden yet.
+  constexpr int64_t kElements = 8, kShort = 512;
+  if (std::optional<int64_t> constant = length.getConstant(); constant && *constant <= kShort)
+    return openLoop(begin, end, step, stem);
+  require("GL_EXT_control_flow_attributes");
+  auto times = [&](const std::string &count) { return combine(AffineExprKind::Mul, count, step.str(), true); };
+  std::string elements = std::to_string(kElements), first = openLoop(begin, end, times(elements), "round");
+  std::string number = fresh("u");
+  open("[[unroll]] for (int " + number + " = 0; " + number + " < " + elements + "; ++" + number + ")");
+  std::string i = let("int", first + " + " + times(number), stem);
+  open("if (" + i + " < " + end + ")");
+  return i;
+}
+
+void ShaderEmitter::closeTo(unsigned level) {
+  while (depth > level)
+    close();
+}
+
+void ShaderEmitter::failIfLoopsEnded() {
+  // Mesa's gallivm (lp_bld_ir_common.c, LP_MAX_TGSI_LOOP_ITERATIONS) counts the rounds of all loops that a subgroup
+  // goes through, one count for all of them, and where it is used up leaves each further loop after its first round. So
+  // a loop of two rounds tells whether any before it may have been cut. That they are two no compiler can know.
+  line("int rounds = 0;");
+  open("for (; rounds < 2 + int(push.first_x >> 31); ++rounds)");
+  close();
+  failIf("rounds < 2", HEDDLE_KERNEL_LOOP_CUT_SHORT, 0, "0", "0");
+}
+
 //===----------------------------------------------------------------------===//
 // Declarations
 //===----------------------------------------------------------------------===//
@@ -231,6 +263,8 @@ StringRef ShaderEmitter::glslType(Type type) {
   return isa<FloatType>(type) ? "float" : type.isInteger(1) ? "bool" : "int";
 }
 
+std::string ShaderEmitter::zero(Type type) { return isa<FloatType>(type) ? "0.0" : type.isInteger(1) ? "false" : "0"; }
+
 std::string ShaderEmitter::literal(float value) {
   llvm::APFloat number(value);
   if (!number.isFinite() || number.isDenormal())
@@ -255,6 +289,10 @@ std::string ShaderEmitter::literal(Attribute value) {
   if (number == INT32_MIN)
     return "int(0x80000000u)";
   return number < 0 ? "(" + std::to_string(number) + ")" : std::to_string(number);
+}
+
+std::string ShaderEmitter::isNaN(const std::string &value) {
+  return "(floatBitsToUint(" + value + ") & 0x7fffffffu) > 0x7f800000u";
 }
 
 std::string ShaderEmitter::wrap(const std::string &value, Type type) {

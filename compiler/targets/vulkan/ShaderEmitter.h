@@ -39,6 +39,15 @@ public:
   std::string openLoop(const llvm::Twine &begin, const llvm::Twine &end, const llvm::Twine &step,
                        llvm::StringRef stem = "i");
 
+  /// The same for a loop that may be long unless |length| says otherwise: several elements a round, its text once.
+  /// Opens more than one scope: closeTo() what level() was before.
+  std::string openLongLoop(const llvm::Twine &begin, const llvm::Twine &end, const llvm::Twine &step,
+                           const Polynomial &length, llvm::StringRef stem);
+  unsigned level() const { return depth; }
+  void closeTo(unsigned level);
+  /// As the last statement of main(): where the driver has ended a loop before its end, the kernel fails.
+  void failIfLoopsEnded();
+
   //===--- Declarations ----------------------------------------------------===//
   /// The next specialisation constant (from number 3 on), an int. All modules of a kernel declare theirs in one order.
   std::string specialize(llvm::StringRef name, int64_t initial);
@@ -72,6 +81,10 @@ public:
   std::string loadInput(unsigned input, llvm::ArrayRef<std::string> loops) {
     return load(plan.bindings[input], address(plan.getInput(input), loops));
   }
+  /// A new variable with the value of |input|.
+  std::string letInput(unsigned input, llvm::ArrayRef<std::string> loops) {
+    return let(glslType(plan.getOperandType(plan.bindings[input]).getElementType()), loadInput(input, loops));
+  }
   void storeResult(unsigned result, llvm::ArrayRef<std::string> loops, const llvm::Twine &value) {
     store(plan.getResultBinding(result), address(plan.getResult(result), loops), value);
   }
@@ -81,6 +94,11 @@ public:
   /// A literal of a value in registers: float or double attributes, integers.
   static std::string literal(mlir::Attribute value);
   static std::string literal(float value);
+  /// That of 0, or of false.
+  static std::string zero(mlir::Type type);
+  /// Whether |value|, a float, is NaN, by its bits: without float controls a driver may take it that none is, and fold
+  /// isnan() and inverted comparisons.
+  static std::string isNaN(const std::string &value);
   /// |value|, an int, wrapped to the width of |type| and sign-extended.
   static std::string wrap(const std::string &value, mlir::Type type);
   /// |value| in registers as the bits that operand |operand| holds of it, in the low bits of a uint.

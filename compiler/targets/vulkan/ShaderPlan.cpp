@@ -69,16 +69,38 @@ AffineExpr ShaderPlan::constantExpr(int64_t value) const {
 
 /// Every operand and every size is a push constant, and a device may have no more than 128 bytes of these.
 static constexpr unsigned kMostWords = 32;
+/// Which rows of a sliced table are bound.
+static constexpr unsigned kTableWords = 2;
 
 unsigned ShaderPlan::countPushConstants() const {
   kernel::FuncOp function = func;
-  return kNumAxes + canFail + function.getNumInputs() + function.getNumResults() + function.getNumSizes();
+  return kNumAxes + (slicedTable ? kTableWords : 0) + canFail + function.getNumInputs() + function.getNumResults() +
+         function.getNumSizes();
 }
 
 LogicalResult ShaderPlan::checkTypes() {
   for (unsigned i = 0; i < func.getNumInputs() + func.getNumResults(); ++i)
     if (getOperandType(i).getElementType().isF64())
       return func.emitError("has operands of f64, which kernels for Vulkan don't take: few GPUs compute with it");
+  return success();
+}
+
+/// lavapipe allows 65,535 rounds. What all loops that aren't axes have together, for each region that may be a pass of
+/// its own, leaves half of that to loops over tiles, lanes and words, which are short.
+bool ShaderPlan::mayLoopLong() const {
+  constexpr int64_t kFew = 32768;
+  Polynomial rounds(root->getNumRegions());
+  for (unsigned loop = 0; loop < nest.getNumLoops(); ++loop)
+    if (llvm::none_of(axisLoops, [&](auto &loops) { return llvm::is_contained(loops, loop); }))
+      rounds = rounds * nest.bounds[loop];
+  // Of a scatter an invocation may also copy all places.
+  if (isa<kernel::ScatterOp>(root))
+    rounds = rounds + bindingElements[getResultBinding(0)];
+  std::optional<int64_t> most = rounds.getConstant();
+  return !most || *most > kFew;
+}
+
+LogicalResult ShaderPlan::checkPushConstants() {
   if (unsigned words = countPushConstants(); words > kMostWords)
     return func.emitError() << "needs " << words << " push constants of " << kMostWords
                             << " that every Vulkan device has: too many operands and sizes";
@@ -119,6 +141,10 @@ FailureOr<ShaderPlan> ShaderPlan::create(kernel::FuncOp func) {
   whole.fill(plan.constantExpr(0));
   plan.strides.assign(plan.getNumOperands(), whole);
   if (failed(generator->plan(plan)))
+    return failure();
+  plan.hasLongLoops = plan.mayLoopLong();
+  plan.canFail |= plan.hasLongLoops;
+  if (failed(plan.checkPushConstants()))
     return failure();
   return plan;
 }
@@ -297,7 +323,6 @@ static Value findRowIndex(const ShaderPlan &plan, unsigned operand, std::optiona
 }
 
 void ShaderPlan::findSlicedTable(std::optional<unsigned> row) {
-  constexpr unsigned kTableWords = 2;
   if (countPushConstants() + kTableWords > kMostWords)
     return;
   int64_t most = 0;

@@ -60,6 +60,9 @@ struct ShaderPlan : KernelAccess {
   std::array<llvm::SmallVector<unsigned>, kNumAxes> axisLoops;
   /// Of a root whose generator skips what belongs to other rows.
   std::optional<SlicedTable> slicedTable;
+  /// An invocation may go through so many rounds of its loops that some drivers end them; the kernel notices, and
+  /// |canFail|.
+  bool hasLongLoops = false;
 
   /// Emits an error at |func| and fails where the kernel breaks what this target needs.
   static mlir::FailureOr<ShaderPlan> create(kernel::FuncOp func);
@@ -86,6 +89,8 @@ private:
   explicit ShaderPlan(kernel::FuncOp func) : KernelAccess(func) {}
   unsigned countPushConstants() const;
   mlir::LogicalResult checkTypes();
+  bool mayLoopLong() const;
+  mlir::LogicalResult checkPushConstants();
   void assignBindings();
 };
 

@@ -50,8 +50,8 @@ static std::string combineBounds(const Reduced &reduced, const std::string &x, c
   if (!isa<FloatType>(reduced.type))
     return (isGreatest ? "max(" : "min(") + x + ", " + y + ")";
   std::string tie = "floatBitsToInt(" + x + (isGreatest ? ") >= 0" : ") < 0");
-  return "isnan(" + x + ") || " + x + (isGreatest ? " > " : " < ") + y + " || (" + x + " == " + y + " && " + tie +
-         ") ? " + x + " : " + y;
+  return ShaderEmitter::isNaN(x) + " || " + x + (isGreatest ? " > " : " < ") + y + " || (" + x + " == " + y + " && " +
+         tie + ") ? " + x + " : " + y;
 }
 
 std::string combineTerms(const Reduced &reduced, const std::string &x, const std::string &y) {

@@ -62,6 +62,8 @@ std::string VulkanTarget::getKernelName(kernel::FuncOp func) const {
 
 FailureOr<std::vector<ShaderText>> printShaders(kernel::FuncOp func) {
   OwningOpRef<kernel::FuncOp> copy(cast<kernel::FuncOp>(func->clone()));
+  if (func.getRoot())
+    roundCodeDivisions(*copy);
   if (func.getRoot() && (failed(splitRegionDoubles(*copy)) || failed(expandRegionMath(*copy))))
     return failure();
   FailureOr<ShaderPlan> plan = ShaderPlan::create(*copy);
@@ -74,6 +76,8 @@ FailureOr<std::vector<ShaderText>> printShaders(kernel::FuncOp func) {
     ShaderEmitter emitter(*plan);
     if (failed(findGenerator(plan->root)->emit(emitter, variant.form)))
       return failure();
+    if (plan->hasLongLoops)
+      emitter.failIfLoopsEnded();
     texts.push_back({variant.form, emitter.finish()});
   }
   return texts;

@@ -27,6 +27,9 @@ enum {
   HEDDLE_KERNEL_INDEX_OUT_OF_RANGE = 1,
   /// An integer was divided by zero.
   HEDDLE_KERNEL_DIVISION_BY_ZERO = 2,
+  /// The driver that runs a shader left a loop before its end. The record's numbers are 0; kernels for CPUs have no
+  /// driver.
+  HEDDLE_KERNEL_LOOP_CUT_SHORT = 3,
 };
 
 /// Where and why a kernel gave up. Written by the kernel before it returns something other than OK; the caller

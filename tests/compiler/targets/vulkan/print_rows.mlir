@@ -88,9 +88,13 @@ kernel.func @short(%x: tensor<?x3xf32> {kernel.dims = array<i64: 0>}, %n: index)
 }
 
 
-// Neighbouring results read neighbouring elements: no lanes, whatever the length.
+// Neighbouring results read neighbouring elements: no lanes, whatever the length. What may be long goes by eight
+// elements a round, in order.
 // CHECK-LABEL: // @columns, form single
-// CHECK: for (int [[R:r[0-9]+]] = 0; [[R]] < push.s0; [[R]] += 1) {
+// CHECK: for (int [[ROUND:round[0-9]+]] = 0; [[ROUND]] < push.s0; [[ROUND]] += 8) {
+// CHECK-NEXT: {{\[\[}}unroll]] for (int [[U:u[0-9]+]] = 0; [[U]] < 8; ++[[U]]) {
+// CHECK-NEXT: int [[R:r[0-9]+]] = [[ROUND]] + [[U]];
+// CHECK-NEXT: if ([[R]] < push.s0) {
 // CHECK: sum0 = sum0 +
 kernel.func @columns(%x: tensor<?x64xf32> {kernel.dims = array<i64: 0>}, %n: index) -> tensor<64xf32> {
   %y = kernel.reduce sizes(%n) bounds(affine_map<()[s0] -> (s0, 64)>) ins(%x : tensor<?x64xf32>)
@@ -108,7 +112,9 @@ kernel.func @columns(%x: tensor<?x64xf32> {kernel.dims = array<i64: 0>}, %n: ind
 // Lanes go along both reduced loops as one; 64-bit integers are ints, whose neutral element is the smallest.
 // CHECK-LABEL: // @rows, form subgroup
 // CHECK: int sum0 = int(0x80000000u);
-// CHECK: for (int [[R:r[0-9]+]] = lane0; [[R]] < (push.s1 * push.s0); [[R]] += int(gl_WorkGroupSize.x)) {
+// CHECK: for (int [[ROUND:round[0-9]+]] = lane0; [[ROUND]] < (push.s1 * push.s0); [[ROUND]] += (8 * int(gl_WorkGroupSize.x))) {
+// CHECK: int [[R:r[0-9]+]] = [[ROUND]] + ({{u[0-9]+}} * int(gl_WorkGroupSize.x));
+// CHECK-NEXT: if ([[R]] < (push.s1 * push.s0)) {
 // CHECK-NEXT: int [[Q:q[0-9]+]] = [[R]] / push.s1;
 // CHECK: sum0 = max(sum0,
 // CHECK: if (exists0 && lane0 == 0) {

@@ -43,3 +43,41 @@ kernel.func @halves(%x: tensor<8xf32>) -> tensor<8xf32> {
   } : tensor<8xf32>
   kernel.return %y : tensor<8xf32>
 }
+
+// NaN is seen by its bits, and no comparison is the inverse of another.
+// CHECK: // @unordered, form plain
+// CHECK-NOT: isnan
+// CHECK: bool [[T:v[0-9]+]] = [[X:v[0-9]+]] < [[Y:v[0-9]+]] || (floatBitsToUint([[X]]) & 0x7fffffffu) > 0x7f800000u || (floatBitsToUint([[Y]])
+// CHECK: bool {{v[0-9]+}} = [[X]] != [[Y]] && !((floatBitsToUint([[X]])
+kernel.func @unordered(%x: tensor<8xf32>, %y: tensor<8xf32>) -> tensor<8xi1> {
+  %r = kernel.map bounds(affine_map<() -> (8)>) ins(%x, %y : tensor<8xf32>, tensor<8xf32>)
+      attributes {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>, affine_map<(i) -> (i)>]} {
+  ^bb0(%e: f32, %f: f32):
+    %less = arith.cmpf ult, %e, %f : f32
+    %unequal = arith.cmpf one, %e, %f : f32
+    %both = arith.andi %less, %unequal : i1
+    kernel.yield %both : i1
+  } : tensor<8xi1>
+  kernel.return %r : tensor<8xi1>
+}
+
+// A quotient that becomes a code is corrected by what it lacks; any other is the device's.
+// CHECK: // @codes, form plain
+// CHECK: precise float [[Q:v[0-9]+]] = {{v[0-9]+}} * {{v[0-9]+}};
+// CHECK: & (-4096)
+// CHECK: roundEven(
+// CHECK-COUNT-1: precise float {{v[0-9]+}} = [[Z:v[0-9]+]] / [[S:v[0-9]+]];
+// CHECK-NOT: & (-4096)
+// CHECK: }
+kernel.func @codes(%x: tensor<8xf32>, %s: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+  %r:2 = kernel.map bounds(affine_map<() -> (8)>) ins(%x, %s : tensor<8xf32>, tensor<8xf32>)
+      attributes {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>, affine_map<(i) -> (i)>,
+                                   affine_map<(i) -> (i)>]} {
+  ^bb0(%e: f32, %f: f32):
+    %steps = arith.divf %e, %f : f32
+    %code = math.roundeven %steps : f32
+    %other = arith.divf %f, %e : f32
+    kernel.yield %code, %other : f32, f32
+  } : tensor<8xf32>, tensor<8xf32>
+  kernel.return %r#0, %r#1 : tensor<8xf32>, tensor<8xf32>
+}
