@@ -193,6 +193,30 @@ TEST_P(HotPairs, KeepTheirTileInRegisters) {
 INSTANTIATE_TEST_SUITE_P(Targets, HotPairs, testing::Values("znver4", "znver5", "sapphirerapids"),
                          [](const auto &info) { return std::string(info.param); });
 
+/// Casts from f32 to both halves.
+constexpr char kCasts[] = R"(
+kernel.func @casts(%x: tensor<?xf32> {kernel.dims = array<i64: 0>}, %n: index)
+    -> (tensor<?xbf16> {kernel.dims = array<i64: 0>}, tensor<?xf16> {kernel.dims = array<i64: 0>}) {
+  %y:2 = kernel.map sizes(%n) bounds(affine_map<()[s0] -> (s0)>) ins(%x : tensor<?xf32>)
+      attributes {indexing_maps = [affine_map<(i)[s0] -> (i)>, affine_map<(i)[s0] -> (i)>, affine_map<(i)[s0] -> (i)>]} {
+  ^bb0(%e: f32):
+    %b = arith.truncf %e : f32 to bf16
+    %h = arith.truncf %e : f32 to f16
+    kernel.yield %b, %h : bf16, f16
+  } : tensor<?xbf16>, tensor<?xf16>
+  kernel.return %y#0, %y#1 : tensor<?xbf16>, tensor<?xf16>
+})";
+
+TEST(Casts, CallNoLibrary) {
+  for (const char *variant : {"x86-64-v3", "x86-64-v4", "znver4"}) {
+    std::string assembly = compile_to_assembly(kCasts, variant);
+    // The entry's call of the body, if it isn't inlined.
+    EXPECT_LE(occurrences(assembly, "\tcall"), 1u) << variant;
+    EXPECT_EQ(occurrences(assembly, "__trunc"), 0u) << variant;
+    EXPECT_GT(occurrences(assembly, "vcvtps2ph"), 0u) << variant;
+  }
+}
+
 struct byte_expectation {
   const char *variant, *attributes;
   /// The instruction that multiplies, how many of them a step of a whole tile has, and what must not appear beside it.

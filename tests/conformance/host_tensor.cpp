@@ -24,12 +24,15 @@ int64_t host_tensor::size() const {
 
 size_t host_tensor::element_bytes() const { return std::max(1u, type.getIntOrFloatBitWidth() / 8); }
 
-/// |value| rounded to nearest even.
-static llvm::APFloat to_bf16(float value) {
+/// Whether |type| is f16 or bf16.
+static bool is_half(Type type) { return isa<FloatType>(type) && type.getIntOrFloatBitWidth() == 16; }
+
+/// The bits of |value| rounded to nearest even.
+static uint16_t to_half(float value, Type type) {
   llvm::APFloat result(value);
   bool is_inexact = false;
-  result.convert(llvm::APFloat::BFloat(), llvm::APFloat::rmNearestTiesToEven, &is_inexact);
-  return result;
+  result.convert(cast<FloatType>(type).getFloatSemantics(), llvm::APFloat::rmNearestTiesToEven, &is_inexact);
+  return static_cast<uint16_t>(result.bitcastToAPInt().getZExtValue());
 }
 
 double host_tensor::get_float(int64_t i) const {
@@ -38,10 +41,10 @@ double host_tensor::get_float(int64_t i) const {
     std::memcpy(&value, &bytes[i * 8], 8);
     return value;
   }
-  if (type.isBF16()) {
+  if (is_half(type)) {
     uint16_t bits;
     std::memcpy(&bits, &bytes[i * 2], 2);
-    return llvm::APFloat(llvm::APFloat::BFloat(), llvm::APInt(16, bits)).convertToFloat();
+    return llvm::APFloat(cast<FloatType>(type).getFloatSemantics(), llvm::APInt(16, bits)).convertToFloat();
   }
   float value;
   std::memcpy(&value, &bytes[i * 4], 4);
@@ -54,8 +57,8 @@ void host_tensor::set_float(int64_t i, double value) {
     return;
   }
   float narrow = static_cast<float>(value);
-  if (type.isBF16()) {
-    auto bits = static_cast<uint16_t>(to_bf16(narrow).bitcastToAPInt().getZExtValue());
+  if (is_half(type)) {
+    uint16_t bits = to_half(narrow, type);
     std::memcpy(&bytes[i * 2], &bits, 2);
     return;
   }

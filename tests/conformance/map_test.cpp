@@ -2,6 +2,7 @@
 //
 // kernel.map on every target against plain loops: broadcasts, transposes, slices, all element types, table reads.
 
+#include <cmath>
 #include <gtest/gtest.h>
 
 #include "tests/conformance/kernel_harness.h"
@@ -141,6 +142,49 @@ kernel.func @mixed(%a: tensor<?xi64> {kernel.dims = array<i64: 0>}, %b: tensor<?
 })";
 
 TEST(Map, MixesElementTypes) { check_kernel(kMixed, "mixed", {{1}, {15}, {16}, {17}, {100}}); }
+
+/// f32 rounded to both halves, and back; a half of each kind read and kept.
+constexpr char kHalves[] = R"(
+kernel.func @halves(%x: tensor<?xf32> {kernel.dims = array<i64: 0>}, %h: tensor<?xf16> {kernel.dims = array<i64: 0>},
+                    %b: tensor<?xbf16> {kernel.dims = array<i64: 0>}, %n: index)
+    -> (tensor<?xf16> {kernel.dims = array<i64: 0>}, tensor<?xbf16> {kernel.dims = array<i64: 0>},
+        tensor<?xf32> {kernel.dims = array<i64: 0>}, tensor<?xbf16> {kernel.dims = array<i64: 0>}) {
+  %y:4 = kernel.map sizes(%n) bounds(affine_map<()[s0] -> (s0)>)
+      ins(%x, %h, %b : tensor<?xf32>, tensor<?xf16>, tensor<?xbf16>)
+      attributes {indexing_maps = [affine_map<(i)[s0] -> (i)>, affine_map<(i)[s0] -> (i)>, affine_map<(i)[s0] -> (i)>,
+          affine_map<(i)[s0] -> (i)>, affine_map<(i)[s0] -> (i)>, affine_map<(i)[s0] -> (i)>,
+          affine_map<(i)[s0] -> (i)>]} {
+  ^bb0(%e: f32, %f: f16, %g: bf16):
+    %r0 = arith.truncf %e : f32 to f16
+    %r1 = arith.truncf %e : f32 to bf16
+    %wide = arith.extf %f : f16 to f32
+    %wider = arith.extf %g : bf16 to f32
+    %sum = arith.addf %wide, %wider : f32
+    %product = arith.mulf %sum, %e : f32
+    %r3 = arith.truncf %product : f32 to bf16
+    kernel.yield %r0, %r1, %sum, %r3 : f16, bf16, f32, bf16
+  } : tensor<?xf16>, tensor<?xbf16>, tensor<?xf32>, tensor<?xbf16>
+  kernel.return %y#0, %y#1, %y#2, %y#3 : tensor<?xf16>, tensor<?xbf16>, tensor<?xf32>, tensor<?xbf16>
+})";
+
+// Rounded once, to nearest and ties to even, everywhere.
+TEST(Map, RoundsToHalves) { check_kernel(kHalves, "halves", {{1}, {15}, {16}, {100}, {4099}}, 0); }
+
+TEST(Map, KeepsWhatNoHalfHolds) {
+  for (const std::string &target : runnable_targets()) {
+    auto module = kernel_module::compile(kHalves, target);
+    ASSERT_TRUE(module);
+    const double values[] = {INFINITY, -INFINITY, NAN,  1e39,       3.4e38,    65519.0,
+                             65520.0,  -0.0,      6e-8, 1.00390625, 1.01171875};
+    constexpr int64_t count = std::size(values);
+    auto inputs = random_inputs(module->func("halves"), {count}, 1);
+    for (int64_t i = 0; i < count; ++i)
+      inputs[0].set_float(i, values[i]);
+    kernel_result actual = module->run("halves", inputs, {count}),
+                  expected = interpret(module->func("halves"), inputs, {count});
+    expect_near(actual, expected, 0, target);
+  }
+}
 
 constexpr char kCast[] = R"(
 kernel.func @cast(%x: tensor<?xf32> {kernel.dims = array<i64: 0>}, %n: index)

@@ -10,7 +10,10 @@ import os
 import unittest
 import unittest.mock
 
+import ml_dtypes
 import numpy as np
+import onnx
+from onnx import TensorProto, helper
 
 import case
 import cases_test
@@ -42,6 +45,25 @@ def exports():
         if family in FAMILIES and (form == "ts-sdpa" or family not in families):
             families[family] = model
     return list(families.values())
+
+
+def model_of_halves():
+    """f16 as input, weights and results, f16 to f32 and back, f32 to bf16 and back."""
+    weights = np.random.default_rng(1).standard_normal((24, 17)).astype(np.float16)
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["product"]),
+             helper.make_node("Softmax", ["product"], ["weights"], axis=-1),
+             helper.make_node("Cast", ["weights"], ["wide"], to=TensorProto.FLOAT),
+             helper.make_node("Sqrt", ["wide"], ["root"]),
+             helper.make_node("Cast", ["root"], ["half"], to=TensorProto.FLOAT16),
+             helper.make_node("Cast", ["x"], ["float"], to=TensorProto.FLOAT),
+             helper.make_node("Cast", ["float"], ["brief"], to=TensorProto.BFLOAT16),
+             helper.make_node("Cast", ["brief"], ["again"], to=TensorProto.FLOAT)]
+    types = {"product": TensorProto.FLOAT16, "half": TensorProto.FLOAT16, "brief": TensorProto.BFLOAT16,
+             "again": TensorProto.FLOAT}
+    graph = helper.make_graph(nodes, "halves", [helper.make_tensor_value_info("x", TensorProto.FLOAT16, ["b", 24])],
+                              [helper.make_tensor_value_info(name, kind, None) for name, kind in types.items()],
+                              [onnx.numpy_helper.from_array(weights, "w")])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9)
 
 
 class VulkanTest(case.ArtifactTestCase):
@@ -104,6 +126,25 @@ class VulkanTest(case.ArtifactTestCase):
                 ours, theirs = vulkan.run(feeds), cpu.run(feeds)
                 for name, values in theirs.items():
                     self.assertLessEqual(models.difference(ours[name], values), BOUND, f"{batch}x{length} {name}")
+
+    def test_halves_are_those_of_the_cpu(self):
+        model, artifact = self.scratch / "halves.onnx", self.scratch / "halves.heddle"
+        onnx.save(model_of_halves(), model)
+        command.compile_model(model, artifact, "--target", "cpu:x86-64-v3,cpu:x86-64-v4,vulkan")
+        with heddle.Program(artifact) as cpu, heddle.Program(artifact, device="vulkan") as vulkan:
+            for batch in (1, 3, 130):
+                x = np.random.default_rng(batch).standard_normal((batch, 24)).astype(np.float16)
+                # Numbers below the normal ones, and none.
+                x.flat[:3] = 6e-8, -3e-6, 0.0
+                ours, theirs = vulkan.run({"x": x}), cpu.run({"x": x})
+                brief = x.astype(np.float32).astype(ml_dtypes.bfloat16)
+                for name, exact in (("brief", brief), ("again", brief.astype(np.float32))):
+                    self.assertEqual(ours[name].tobytes(), exact.tobytes(), f"{batch} {name}")
+                    self.assertEqual(theirs[name].tobytes(), exact.tobytes(), f"{batch} {name}, CPU")
+                # Sums in f32 differ by their order, so that some results round to a neighbour.
+                for name in ("product", "half"):
+                    np.testing.assert_allclose(ours[name].astype(np.float32), theirs[name].astype(np.float32),
+                                               rtol=2**-10, atol=1e-6, err_msg=f"{batch} {name}")
 
     def test_models_run_where_little_can_be_bound(self):
         # 47 MB of embeddings (12 MB as codes) a MiB at a time, weights and activations in slices.

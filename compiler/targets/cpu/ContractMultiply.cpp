@@ -92,7 +92,11 @@ public:
           Value element = b.create<memref::LoadOp>(loc, step.lhs, step.rows[r]);
           return b.create<vector::BitCastOp>(loc, pairs, b.create<vector::BroadcastOp>(loc, sumType, element));
         },
-        [&](int64_t j) -> Value { return b.create<vector::LoadOp>(loc, pairs, step.rhs, step.panels[j]); },
+        [&](int64_t j) -> Value {
+          auto words = VectorType::get({2 * kLanes}, b.getI16Type());
+          return b.create<vector::BitCastOp>(loc, pairs,
+                                             b.create<vector::LoadOp>(loc, words, step.rhs, step.panels[j]));
+        },
         [&](Value left, Value right, Value sum) {
           return callIntrinsic("llvm.x86.avx512bf16.dpbf16ps.512", sumType, {sum, left, right});
         });

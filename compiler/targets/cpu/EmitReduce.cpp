@@ -21,7 +21,7 @@ public:
     for (auto attr : op.getCombiners().getAsRange<kernel::CombinerAttr>())
       combiners.push_back(attr.getValue());
     for (Value value : op.getBody().front().getTerminator()->getOperands())
-      types.push_back(value.getType());
+      types.push_back(getValueType(value.getType()));
     for (unsigned loop = 0; loop < plan.nest.getNumLoops(); ++loop)
       if (plan.isReduction[loop] && !(plan.reducesLanes && loop == plan.vectorLoop))
         sequentialLoops.push_back(loop);

@@ -59,7 +59,7 @@ private:
     SmallVector<Value> arguments(stats.begin(), stats.end());
     for (unsigned stage = stats.size(); stage < end; ++stage) {
       reduction.combiners.push_back(cast<kernel::CombinerAttr>(op.getCombiners()[stage]).getValue());
-      reduction.types.push_back(op.getStages()[stage].front().getTerminator()->getOperand(0).getType());
+      reduction.types.push_back(getValueType(op.getStages()[stage].front().getTerminator()->getOperand(0).getType()));
       arguments.push_back(emitter.zero(reduction.types.back()));
     }
     unsigned first = stats.size();
@@ -113,7 +113,7 @@ private:
     SmallVector<Value> arguments;
     for (auto [number, input] : llvm::enumerate(op.getInputs()))
       arguments.push_back(hasElement ? emitter.load(plan.bindings[number], plan.getInput(number), loops, scalar)
-                                     : emitter.zero(cast<RankedTensorType>(input.getType()).getElementType()));
+                                     : emitter.zero(getValueType(getElementTypeOrSelf(input.getType()))));
     llvm::append_range(arguments, stats);
     auto values = RegionEmitter(emitter, loops, scalar).emit(op.getFinish(), arguments);
     if (failed(values)) {

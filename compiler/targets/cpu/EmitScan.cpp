@@ -17,7 +17,8 @@ class ScanGenerator {
 public:
   explicit ScanGenerator(KernelEmitter &emitter)
       : emitter(emitter), plan(emitter.plan), op(cast<kernel::ScanOp>(emitter.plan.root)),
-        type(op.getBody().front().getTerminator()->getOperand(0).getType()), loops(emitter.plan.nest.getNumLoops()) {}
+        type(getValueType(op.getBody().front().getTerminator()->getOperand(0).getType())),
+        loops(emitter.plan.nest.getNumLoops()) {}
 
   LogicalResult emitItem(ArrayRef<Value> digits) {
     unsigned last = loops.size() - 1;

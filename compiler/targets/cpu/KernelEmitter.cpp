@@ -14,7 +14,12 @@ using namespace mlir;
 
 namespace heddle::cpu {
 
-Type getStorageType(Type type) { return type.isInteger(1) ? IntegerType::get(type.getContext(), 8) : type; }
+Type getStorageType(Type type) {
+  unsigned bits = type.isInteger(1) ? 8 : type.isBF16() ? 16 : 0;
+  return bits == 0 ? type : IntegerType::get(type.getContext(), bits);
+}
+
+Type getValueType(Type type) { return type.isBF16() ? Float32Type::get(type.getContext()) : type; }
 
 KernelEmitter::KernelEmitter(OpBuilder &builder, const KernelPlan &plan)
     : b(builder), loc(UnknownLoc::get(builder.getContext())), plan(plan) {

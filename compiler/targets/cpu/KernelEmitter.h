@@ -130,8 +130,11 @@ private:
 /// the next lane of all. 16 rows are transposed.
 llvm::SmallVector<mlir::Value> interleave(KernelEmitter &emitter, llvm::ArrayRef<mlir::Value> rows);
 
-/// Type of |type|'s elements in memory: i1 is stored as one byte.
+/// Type of |type|'s elements in memory: i1 is stored as one byte, bf16 as the word that it is.
 mlir::Type getStorageType(mlir::Type type);
+/// Type of |type|'s elements as values: bf16 is an f32 whose low half is zero. LLVM has no bf16 without its
+/// instructions: it calls a library to round, and even to select between two.
+mlir::Type getValueType(mlir::Type type);
 
 } // namespace heddle::cpu
 

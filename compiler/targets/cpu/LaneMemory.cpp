@@ -21,14 +21,38 @@ Type withShapeOf(Type type, Type like) {
   return vector ? VectorType::get(vector.getShape(), type) : type;
 }
 
+constexpr int64_t kBf16Bits = 16;
+
+Value constantLike(KernelEmitter &emitter, Type type, int64_t value) {
+  TypedAttr attr = emitter.b.getIntegerAttr(getElementTypeOrSelf(type), value);
+  if (auto vector = dyn_cast<VectorType>(type))
+    attr = DenseElementsAttr::get(vector, attr);
+  return emitter.b.create<arith::ConstantOp>(emitter.loc, attr);
+}
+
 /// A value read from memory as the region wants it: any byte but 0 is true.
 Value fromStorage(KernelEmitter &emitter, Value value, Type elementType) {
+  OpBuilder &b = emitter.b;
+  if (elementType.isBF16()) {
+    Type words = withShapeOf(b.getI32Type(), value.getType());
+    Value wide = b.create<arith::ExtUIOp>(emitter.loc, words, value);
+    wide = b.create<arith::ShLIOp>(emitter.loc, wide, constantLike(emitter, words, kBf16Bits));
+    return b.create<arith::BitcastOp>(emitter.loc, withShapeOf(b.getF32Type(), words), wide);
+  }
   if (!elementType.isInteger(1))
     return value;
   return emitter.b.create<arith::CmpIOp>(emitter.loc, arith::CmpIPredicate::ne, value, emitter.zero(value.getType()));
 }
 
+/// What fromStorage undoes; of an f32 that is a bf16 the low half is dropped, which loses nothing, NaN's bits included.
 Value toStorage(KernelEmitter &emitter, Value value, Type elementType) {
+  OpBuilder &b = emitter.b;
+  if (elementType.isBF16()) {
+    Type words = withShapeOf(b.getI32Type(), value.getType());
+    Value bits = b.create<arith::BitcastOp>(emitter.loc, words, value);
+    bits = b.create<arith::ShRUIOp>(emitter.loc, bits, constantLike(emitter, words, kBf16Bits));
+    return b.create<arith::TruncIOp>(emitter.loc, withShapeOf(b.getI16Type(), words), bits);
+  }
   if (!elementType.isInteger(1))
     return value;
   return emitter.b.create<arith::ExtUIOp>(emitter.loc, withShapeOf(emitter.b.getI8Type(), value.getType()), value);

@@ -5,6 +5,7 @@
 
 #include "compiler/targets/cpu/RegionEmitter.h"
 
+#include "compiler/targets/cpu/FloatMath.h"
 #include "compiler/targets/cpu/MathExpansion.h"
 #include "heddle/executable_abi.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -19,6 +20,11 @@ namespace heddle::cpu {
 static Type withShapeOf(Type type, Type like) {
   auto vector = dyn_cast<VectorType>(like);
   return vector ? VectorType::get(vector.getShape(), type) : type;
+}
+
+/// Whether |op| reads and gives no bf16, which are f32 as values.
+static bool isPlain(Operation *op) {
+  return !op->getOperand(0).getType().isBF16() && !op->getResult(0).getType().isBF16();
 }
 
 static bool isVector(Value value) { return isa<VectorType>(value.getType()); }
@@ -75,6 +81,11 @@ LogicalResult RegionEmitter::emitOp(Operation *op) {
     result = emitDivision(op, operands[0], operands[1]);
   } else if (isa<arith::FPToSIOp, arith::FPToUIOp>(op)) {
     result = emitFloatToInteger(op, operands[0]);
+  } else if (isa<arith::BitcastOp>(op) && !isPlain(op)) {
+    return op->emitOpError("has no form in a CPU kernel's scalar region for bf16");
+  } else if (isa<arith::ExtFOp>(op) &&
+             operands[0].getType() == withShapeOf(op->getResult(0).getType(), operands[0].getType())) {
+    result = operands[0]; // from bf16
   } else if (isa<math::MathDialect>(op->getDialect()) || isa<arith::RemFOp>(op)) {
     FailureOr<Value> expanded = expandMath(emitter.b, op, operands);
     if (failed(expanded))
@@ -86,6 +97,9 @@ LogicalResult RegionEmitter::emitOp(Operation *op) {
   } else {
     return op->emitOpError("has no form in a CPU kernel's scalar region");
   }
+  // Whatever gives bf16 has computed in f32; what only chooses among such numbers has nothing to round.
+  if (op->getResult(0).getType().isBF16() && !isa<arith::SelectOp, arith::ConstantOp>(op))
+    result = emitRoundToBf16(result);
   values[op->getResult(0)] = result;
   return success();
 }
@@ -95,9 +109,16 @@ Value RegionEmitter::emitElementwise(Operation *op, ArrayRef<Value> operands) {
   SmallVector<Value> used;
   for (Value operand : operands)
     used.push_back(vectorize ? emitter.broadcast(operand, lanes.width) : operand);
-  Type type = op->getResult(0).getType();
+  Type type = getValueType(op->getResult(0).getType());
   if (vectorize)
     type = VectorType::get({lanes.width}, type);
+  // 1. In f32 already, from which bf16 is rounded.
+  if (isa<arith::TruncFOp>(op) && used[0].getType() == type)
+    return used[0];
+  if (auto constant = dyn_cast<arith::ConstantOp>(op); constant && constant.getType().isBF16())
+    return emitter.b.create<arith::ConstantOp>(
+        emitter.loc, emitter.b.getF32FloatAttr(cast<FloatAttr>(constant.getValue()).getValue().convertToFloat()));
+  // 2. The same op.
   OperationState state(emitter.loc, op->getName(), used, {type}, op->getAttrs());
   state.propertiesAttr = op->getPropertiesAsAttribute();
   Value result = emitter.b.create(state)->getResult(0);
@@ -184,12 +205,13 @@ Value RegionEmitter::checkIndex(Value index, Value extent, int64_t site, Value &
 
 Value RegionEmitter::loadGuarded(Value memory, Type elementType, Value address, Value valid) {
   OpBuilder &b = emitter.b;
-  auto guarded = b.create<scf::IfOp>(emitter.loc, elementType, valid, /*withElseRegion=*/true);
+  Type type = getValueType(elementType);
+  auto guarded = b.create<scf::IfOp>(emitter.loc, type, valid, /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(guarded.thenBlock());
   b.create<scf::YieldOp>(emitter.loc, emitter.loadScalar(memory, elementType, address));
   b.setInsertionPointToStart(guarded.elseBlock());
-  b.create<scf::YieldOp>(emitter.loc, emitter.zero(elementType));
+  b.create<scf::YieldOp>(emitter.loc, emitter.zero(type));
   return guarded.getResult(0);
 }
 
@@ -282,6 +304,20 @@ Value RegionEmitter::emitDivision(Operation *op, Value left, Value right) {
   Value result = emitElementwise(op, {left, divisor});
   Value special = isa<arith::RemSIOp>(op) ? constant(0) : b.create<arith::SubIOp>(loc, constant(0), left).getResult();
   return b.create<arith::SelectOp>(loc, isMinusOne, special, result);
+}
+
+Value RegionEmitter::emitRoundToBf16(Value value) {
+  // To nearest, ties to even, on the bits: half of the last kept bit, less one where that bit is 0, carries into it. A
+  // NaN keeps its first bits and becomes a quiet one.
+  constexpr int64_t kBits = 16, kHalf = 0x7FFF, kQuiet = 0x400000, kKept = ~INT64_C(0xFFFF);
+  OpBuilder &b = emitter.b;
+  FloatMath m(b, emitter.loc, value.getType());
+  Value bits = m.toBits(value), isOdd = m.andBits(m.shiftRight(bits, kBits), m.integer(1));
+  Value rounded = m.addBits(bits, m.addBits(isOdd, m.integer(kHalf)));
+  Value quiet = b.create<arith::OrIOp>(emitter.loc, bits, m.integer(kQuiet));
+  Value isNaN = m.compare(arith::CmpFPredicate::UNO, value, value);
+  Value chosen = b.create<arith::SelectOp>(emitter.loc, isNaN, quiet, rounded);
+  return m.fromBits(m.andBits(chosen, m.integer(kKept)));
 }
 
 Value RegionEmitter::emitFloatToInteger(Operation *op, Value value) {

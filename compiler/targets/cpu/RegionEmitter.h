@@ -38,6 +38,7 @@ private:
   mlir::Value loadGuarded(mlir::Value memory, mlir::Type elementType, mlir::Value address, mlir::Value valid);
   mlir::Value emitDivision(mlir::Operation *op, mlir::Value left, mlir::Value right);
   mlir::Value emitFloatToInteger(mlir::Operation *op, mlir::Value value);
+  mlir::Value emitRoundToBf16(mlir::Value value);
   void failWhere(mlir::Value failed, int32_t code, int64_t site, mlir::Value value, mlir::Value limit);
 
   KernelEmitter &emitter;
