@@ -10,22 +10,51 @@ using namespace mlir;
 
 namespace heddle::vulkan {
 
-void AttentionShader::loadCaptures(ArrayRef<Region *> regions, bool ofKey) {
+SmallVector<unsigned> AttentionShader::findCaptures(ArrayRef<Region *> regions, bool ofKey) {
+  SmallVector<unsigned> found;
   for (unsigned number = 0; number < op.getCaptures().size(); ++number) {
     // The score comes first among a score region's arguments.
     bool isUsed = llvm::any_of(regions, [&](Region *region) {
       unsigned leading = region->getNumArguments() - op.getCaptures().size();
       return !region->getArgument(leading + number).use_empty();
     });
-    unsigned input = op.getFirstCapture() + number;
-    const Access &access = plan.getInput(input);
-    if (!isUsed || ofKey == (access.uses(Loops::QueryHead) || access.uses(Loops::Row)))
-      continue;
-    Type type = plan.getOperandType(plan.bindings[input]).getElementType();
+    const Access &access = plan.getInput(op.getFirstCapture() + number);
+    if (isUsed && ofKey != (access.uses(Loops::QueryHead) || access.uses(Loops::Row)))
+      found.push_back(number);
+  }
+  return found;
+}
+
+StringRef AttentionShader::captureType(unsigned number) {
+  unsigned binding = plan.bindings[op.getFirstCapture() + number];
+  return ShaderEmitter::glslType(plan.getOperandType(binding).getElementType());
+}
+
+void AttentionShader::loadCaptures(ArrayRef<Region *> regions, bool ofKey) {
+  for (unsigned number : findCaptures(regions, ofKey))
     captures[number] = !uniformCaptures[number].empty()
                            ? uniformCaptures[number]
-                           : emitter.let(ShaderEmitter::glslType(type), emitter.loadInput(input, loops));
+                           : emitter.let(captureType(number), emitter.loadInput(op.getFirstCapture() + number, loops));
+}
+
+void AttentionShader::readKeyCaptures(ArrayRef<Region *> regions) {
+  for (unsigned number : findCaptures(regions, /*ofKey=*/true)) {
+    if (!uniformCaptures[number].empty())
+      continue;
+    std::string own = "own_capture_" + std::to_string(number);
+    emitter.line(llvm::Twine(captureType(number)) + " " + own + "[READS];");
+    openUnrolled("j", "READS");
+    loops[Loops::Key] = "keys[j]";
+    emitter.line(own + "[j] = " + emitter.loadInput(op.getFirstCapture() + number, loops) + ";");
+    emitter.close();
   }
+}
+
+void AttentionShader::exchangeCaptures(ArrayRef<Region *> regions, const std::string &key) {
+  for (unsigned number : findCaptures(regions, /*ofKey=*/true))
+    captures[number] = !uniformCaptures[number].empty()
+                           ? uniformCaptures[number]
+                           : emitter.let(captureType(number), exchange("own_capture_" + std::to_string(number), key));
 }
 
 std::string AttentionShader::printRegion(Region &region, const std::string &leading) {

@@ -236,11 +236,18 @@ void AttentionShader::finishScores(bool masked, bool isStored) {
     else
       openUnrolled(variable, count);
   };
+  // A loop that isn't unrolled would shuffle by numbers that no compiler knows.
+  bool handsOver = exchanges && !isStored;
+  if (handsOver)
+    readKeyCaptures(regions);
   open("g", "GROUPS");
   open("t", "4");
   emitter.line("int place = start + (g * LANES + lane) * 4 + t;");
   loops[Loops::Key] = emitter.let("int", masked ? "begin + min(place, span - 1)" : "begin + place", "key");
-  loadCaptures(regions, /*ofKey=*/true);
+  if (handsOver)
+    exchangeCaptures(regions, "(4 * g + t)");
+  else
+    loadCaptures(regions, /*ofKey=*/true);
   openRows(/*isUnrolled=*/!isStored);
   selectRow("i");
   loadCaptures(regions, /*ofKey=*/false);

@@ -121,7 +121,13 @@ private:
   bool mayBeLiteral() { return hasMask && op.getFullyMasked() == "literal"; }
 
   //===--- Regions (AttentionRegions.cpp) -----------------------------------===//
-  /// Loads what |regions| read of captures: with |ofKey| those that no row changes, else the others.
+  /// Numbers of the captures that |regions| read: with |ofKey| those that no row changes, else the others.
+  llvm::SmallVector<unsigned> findCaptures(llvm::ArrayRef<mlir::Region *> regions, bool ofKey);
+  llvm::StringRef captureType(unsigned number);
+  /// Loads each its share of what no row changes, for the keys of a step; hands |key| of them, a number, to all.
+  void readKeyCaptures(llvm::ArrayRef<mlir::Region *> regions);
+  void exchangeCaptures(llvm::ArrayRef<mlir::Region *> regions, const std::string &key);
+  /// Loads what |regions| read of these captures.
   void loadCaptures(llvm::ArrayRef<mlir::Region *> regions, bool ofKey);
   std::string printRegion(mlir::Region &region, const std::string &leading);
   /// Emits the test of a group of keys from |low| to |high|: names of bools that say whether any row of the tile may
