@@ -71,6 +71,10 @@ public:
       places_.push_back(static_cast<uint32_t>(end / sizeof(uint32_t)));
       end += (tensors[i]->bytes.size() + kAlignment - 1) / kAlignment * kAlignment;
     }
+    // Behind the results lies the error record.
+    size_t &end = sizes[static_cast<size_t>(ShaderBinding::Results)];
+    record_ = static_cast<uint32_t>(end / sizeof(uint32_t));
+    end += kAlignment;
     for (unsigned binding = 0; binding < kBufferCount; ++binding)
       buffers_[binding] = device.allocate(std::max(sizes[binding], kAlignment));
     for (size_t i = 0; i < inputs.size(); ++i)
@@ -84,6 +88,8 @@ public:
     return {buffers_[0]->handle(), buffers_[1]->handle(), buffers_[2]->handle(), buffers_[3]->handle()};
   }
   const std::vector<uint32_t> &places() const { return places_; }
+  /// Place of the error record among the results.
+  uint32_t record() const { return record_; }
 
   /// The results as they are now.
   const std::vector<host_tensor> &read_results() {
@@ -97,6 +103,7 @@ public:
 private:
   std::array<std::unique_ptr<shared_buffer>, kBufferCount> buffers_;
   std::vector<uint32_t> places_;
+  uint32_t record_ = 0;
   std::vector<host_tensor> results_;
   size_t first_result_ = 0;
 };
@@ -223,6 +230,8 @@ private:
       generated_.groups[axis] = static_cast<uint32_t>((extents[axis] + variant.tile[axis] - 1) / variant.tile[axis]);
     generated_.memory = std::make_unique<operands>(device_, plan, inputs, empty_results(func, which_.sizes));
     generated_.push = push_constants(generated_.memory->places());
+    if (plan.canFail)
+      generated_.push.insert(generated_.push.begin() + 3, generated_.memory->record());
   }
 
   void make_by_hand(const vulkan::ShaderPlan &plan, std::vector<host_tensor> inputs, std::vector<host_tensor> results) {

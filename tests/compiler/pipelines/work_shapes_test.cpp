@@ -60,6 +60,10 @@ public:
   std::string getSummary() const override { return {}; }
   void addSelectionPass(OpPassManager &) const override {}
   std::string getKernelName(kernel::FuncOp) const override { return "named"; }
+  std::vector<ConfigCandidate> enumerateConfigs(kernel::FuncOp, ArrayRef<int64_t>,
+                                                const DeviceLimits &) const override {
+    return {};
+  }
   FailureOr<KernelImage> compileKernels(ModuleOp, unsigned, const CompileProgress &) const override {
     return failure();
   }

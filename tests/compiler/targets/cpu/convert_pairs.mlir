@@ -14,7 +14,7 @@
 // The row's end is padded with zeros.
 // CHECK: arith.select %{{.*}} : vector<16xi1>, vector<16xf32>
 // CHECK: %{{.*}}:24 = scf.for %{{.*}} to %[[STEPS]]
-// CHECK-COUNT-3: vector.load %{{.*}} : memref<?xbf16>, vector<32xbf16>
+// CHECK-COUNT-3: vector.load %{{.*}} : memref<?xi16>, vector<32xi16>
 // CHECK: memref.load %{{.*}} : memref<?xf32>
 // CHECK: vector.bitcast %{{.*}} : vector<16xf32> to vector<32xbf16>
 // CHECK: llvm.call_intrinsic "llvm.x86.avx512bf16.dpbf16ps.512"
