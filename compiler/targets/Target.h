@@ -14,6 +14,7 @@
 
 #include "compiler/support/Shader.h"
 #include "compiler/targets/ConfigCandidate.h"
+#include "compiler/targets/TunedConfigs.h"
 #include "mlir/IR/AffineMap.h"
 #include "mlir/IR/BuiltinOps.h"
 
@@ -60,13 +61,22 @@ public:
   virtual llvm::StringRef getName() const = 0;
   /// What the machine must have for this code, by the loader's names.
   virtual llvm::ArrayRef<std::string> getFeatures() const = 0;
+  /// Whether it stands for the machine that compiles, not for one that was named.
+  virtual bool isHost() const { return false; }
+  /// Whether a device that can use |features| would get the same code if it were named as the target.
+  virtual bool isCodeForFeatures(llvm::ArrayRef<llvm::StringRef> features) const { return false; }
   /// For people: "avx2, fma".
   virtual std::string getSummary() const = 0;
 
   /// Whether the target's copies of kernels say by kernel.constant which of their inputs are constants.
   virtual bool seesConstants() const { return false; }
-  /// Adds the pass that writes kernel.config on each kernel.func of a module.
-  virtual void addSelectionPass(mlir::OpPassManager &pm) const = 0;
+  /// Adds the pass that writes kernel.config on each kernel.func of a module: from |tuned|, which must outlive the
+  /// pass, where it has a config that checkConfig lets pass, else from the target's table. Null: from the table alone.
+  /// What became of |tuned| is left on the module (common/ChooseTuned.h).
+  virtual void addSelectionPass(mlir::OpPassManager &pm, const TunedConfigs *tuned = nullptr) const = 0;
+  /// Why |config|, as TunedConfig has it, can't be used for |func|: it has a key or a number that code can't be made
+  /// of, or that would change results. Empty where it can.
+  virtual std::string checkConfig(kernel::FuncOp func, mlir::DictionaryAttr config) const = 0;
   /// Needs kernel.config.
   virtual mlir::FailureOr<WorkShape> getWorkShape(kernel::FuncOp func) const = 0;
   /// Configs of |func| to measure where its size arguments have the values |sizes|, in the order to try them. The first

@@ -64,14 +64,15 @@ static std::byte *map_code(const KernelImage &image, size_t *size) {
 static constexpr llvm::StringLiteral kWithTilesOf = " with tiles of ";
 static constexpr llvm::StringLiteral kVulkan = "vulkan";
 
-std::unique_ptr<kernel_module> kernel_module::compile(const std::string &text, const std::string &target) {
+std::unique_ptr<kernel_module> kernel_module::compile(const std::string &text, const std::string &target,
+                                                      const TunedConfigs *tuned) {
   cpu::registerCpuTarget();
   auto [code_target, tile_target] = llvm::StringRef(target).split(kWithTilesOf);
   auto result = std::make_unique<kernel_module>();
   result->context_.loadDialect<arith::ArithDialect, math::MathDialect, kernel::KernelDialect>();
   result->module_ = parseSourceString<ModuleOp>(text, &result->context_);
   if (result->module_ && target == kVulkan) {
-    result->shaders_ = shader_runner::compile(*result->module_);
+    result->shaders_ = shader_runner::compile(*result->module_, tuned);
     return result->shaders_ ? std::move(result) : nullptr;
   }
   llvm::Expected<std::unique_ptr<Target>> parsed = parseTarget(code_target);
@@ -81,7 +82,7 @@ std::unique_ptr<kernel_module> kernel_module::compile(const std::string &text, c
   }
   result->target_ = std::move(*parsed);
   PassManager pm(&result->context_);
-  llvm::cantFail(parseTarget(tile_target.empty() ? code_target : tile_target))->addSelectionPass(pm);
+  llvm::cantFail(parseTarget(tile_target.empty() ? code_target : tile_target))->addSelectionPass(pm, tuned);
   if (failed(pm.run(*result->module_))) {
     ADD_FAILURE() << "no config was selected";
     return nullptr;

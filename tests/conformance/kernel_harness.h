@@ -43,8 +43,10 @@ struct work_counts {
 class kernel_module {
 public:
   /// Compiles all kernels in |text| for |target|: "cpu:x86-64-v3", or "cpu:x86-64-v3 with tiles of cpu:x86-64-v4" for
-  /// the instructions of one with the config of the other, or "vulkan". Fails the test and returns null on error.
-  static std::unique_ptr<kernel_module> compile(const std::string &text, const std::string &target);
+  /// the instructions of one with the config of the other, or "vulkan"; with the configs that |tuned| has. Fails the
+  /// test and returns null on error.
+  static std::unique_ptr<kernel_module> compile(const std::string &text, const std::string &target,
+                                                const TunedConfigs *tuned = nullptr);
   ~kernel_module();
 
   kernel::FuncOp func(const std::string &name);

@@ -48,7 +48,7 @@ static std::vector<unsigned> constant_inputs(kernel::FuncOp func) {
   return numbers;
 }
 
-std::unique_ptr<shader_runner> shader_runner::compile(ModuleOp module) {
+std::unique_ptr<shader_runner> shader_runner::compile(ModuleOp module, const TunedConfigs *tuned) {
   vulkan::registerVulkanTarget();
   for (auto func : module.getOps<kernel::FuncOp>())
     for (unsigned number : constant_inputs(func))
@@ -57,7 +57,7 @@ std::unique_ptr<shader_runner> shader_runner::compile(ModuleOp module) {
   CompiledTarget &compiled = result->targets_.emplace_back();
   compiled.target = llvm::cantFail(parseTarget("vulkan"));
   PassManager pm(module.getContext());
-  compiled.target->addSelectionPass(pm);
+  compiled.target->addSelectionPass(pm, tuned);
   if (failed(pm.run(module))) {
     ADD_FAILURE() << "no config was selected";
     return nullptr;

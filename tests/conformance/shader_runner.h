@@ -15,9 +15,9 @@ namespace heddle::conformance {
 
 class shader_runner {
 public:
-  /// Compiles all kernels of |module|, which gets configs and marks of constants. Fails the test and returns null on
-  /// error.
-  static std::unique_ptr<shader_runner> compile(mlir::ModuleOp module);
+  /// Compiles all kernels of |module|, which gets configs, those of |tuned| first, and marks of constants. Fails the
+  /// test and returns null on error.
+  static std::unique_ptr<shader_runner> compile(mlir::ModuleOp module, const TunedConfigs *tuned);
 
   /// Runs kernel |func|, one of the compiled ones; |is_sliced|: as if a dispatch could have few workgroups only.
   kernel_result run(kernel::FuncOp func, const std::vector<host_tensor> &inputs, const std::vector<int64_t> &sizes,

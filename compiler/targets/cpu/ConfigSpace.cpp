@@ -7,6 +7,7 @@
 #include "compiler/targets/cpu/ConfigSpace.h"
 
 #include "compiler/targets/common/EvaluateSizes.h"
+#include "compiler/targets/cpu/ConfigBuckets.h"
 #include "compiler/targets/cpu/CpuConfig.h"
 #include "compiler/targets/cpu/CpuCost.h"
 #include "mlir/IR/Builders.h"
@@ -25,7 +26,7 @@ public:
   ConfigSpace(kernel::FuncOp func, ArrayRef<int64_t> sizes, const CpuTarget &target, const DeviceLimits &limits)
       : func(cast<kernel::FuncOp>(func->clone())), sizes(sizes), limits(limits), target(target),
         registers(target.hasFeature("avx512f") ? VectorRegisters{32, 1} : VectorRegisters{16, 2}),
-        own(func->getAttrOfType<kernel::LoweringConfigAttr>(kernel::kConfigAttrName).getEntries()) {}
+        own(findConfig(func, sizes).getEntries()) {}
   ~ConfigSpace() { func->destroy(); }
 
   std::vector<ConfigCandidate> enumerate();
@@ -61,8 +62,7 @@ private:
 void ConfigSpace::add(DictionaryAttr config) {
   if (!seen.insert(config).second)
     return;
-  func->setAttr(kernel::kConfigAttrName, kernel::LoweringConfigAttr::get(func.getContext(), config));
-  FailureOr<KernelPlan> plan = KernelPlan::create(func);
+  FailureOr<KernelPlan> plan = KernelPlan::create(func, kernel::LoweringConfigAttr::get(func.getContext(), config));
   if (succeeded(plan))
     candidates.push_back({config, config, estimateSeconds(*plan, sizes, registers, limits)});
 }
@@ -176,8 +176,7 @@ std::vector<ConfigCandidate> ConfigSpace::enumerate() {
   add(own);
   add(selectConfig(func, target).getEntries());
   size_t kept = candidates.size();
-  func->setAttr(kernel::kConfigAttrName, kernel::LoweringConfigAttr::get(func.getContext(), own));
-  FailureOr<KernelPlan> plan = KernelPlan::create(func);
+  FailureOr<KernelPlan> plan = KernelPlan::create(func, kernel::LoweringConfigAttr::get(func.getContext(), own));
   if (failed(plan))
     return candidates;
   if (isa<kernel::ContractOp>(plan->root))

@@ -2,6 +2,7 @@
 //
 // Plans of contractions: which instructions multiply, what is copied, how rows and panels are cut into items.
 
+#include "compiler/targets/common/KernelSignature.h"
 #include "compiler/targets/cpu/KernelPlan.h"
 
 #include "llvm/ADT/StringSwitch.h"
@@ -9,11 +10,6 @@
 using namespace mlir;
 
 namespace heddle::cpu {
-
-/// 1 where |value| is at most |limit|, else 0. Sizes are far below the divisor.
-static AffineExpr isAtMost(AffineExpr value, int64_t limit) {
-  return 1 - value.floorDiv(limit + 1).ceilDiv(int64_t(1) << 48);
-}
 
 static constexpr int64_t kWordBytes = 4;
 
@@ -106,20 +102,7 @@ LogicalResult KernelPlan::planContract() {
   if (failed(planFactors(op)))
     return failure();
 
-  // Batch loops merge into the rows where the right side doesn't mind: one long row loop has one row tail. n and k
-  // stay.
-  unsigned rows = nest.getNumLoops() - 3;
-  SmallVector<bool> canMerge(nest.getNumLoops(), false);
-  for (unsigned loop = 0; loop < rows; ++loop)
-    canMerge[loop] = true;
-  // The last batch loop that the right side walks must not become part of the rows, not even of a single one.
-  for (unsigned loop = rows; loop-- > 0;) {
-    if (!nest.accesses[1].uses(loop) || nest.bounds[loop] == Polynomial(1))
-      continue;
-    canMerge[loop] = false;
-    break;
-  }
-  mergeLoops(nest, canMerge, findUsedIndices());
+  mergeContractRows(*this);
   unsigned numLoops = nest.getNumLoops();
   isReduction.assign(numLoops, false);
   unsigned m = numLoops - 3, n = numLoops - 2, k = numLoops - 1;

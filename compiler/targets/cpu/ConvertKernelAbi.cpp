@@ -17,6 +17,15 @@ namespace heddle::cpu {
 
 namespace {
 
+/// Leaves |body| to the functions of its module.
+void hide(LLVM::LLVMFuncOp body) {
+  body.setLinkage(LLVM::Linkage::Internal);
+  body->removeAttr(kKernelAttrName);
+  // Inlined, the arguments' noalias would only be as good as the inliner's metadata.
+  Builder b(body.getContext());
+  body.setPassthroughAttr(b.getArrayAttr({b.getStringAttr("noinline")}));
+}
+
 class EntryBuilder {
 public:
   explicit EntryBuilder(LLVM::LLVMFuncOp body)
@@ -25,10 +34,7 @@ public:
   void build() {
     std::string name = body.getName().str();
     body.setName(name + ".body");
-    body.setLinkage(LLVM::Linkage::Internal);
-    body->removeAttr(kKernelAttrName);
-    // Inlined, the arguments' noalias would only be as good as the inliner's metadata.
-    body.setPassthroughAttr(b.getArrayAttr({b.getStringAttr("noinline")}));
+    hide(body);
     b.setInsertionPointAfter(body);
     auto type = LLVM::LLVMFunctionType::get(b.getI32Type(), {pointer, b.getI64Type(), b.getI64Type(), pointer});
     auto entry = b.create<LLVM::LLVMFuncOp>(loc, name, type);
@@ -71,8 +77,13 @@ class ConvertKernelAbiPass : public impl::ConvertKernelAbiPassBase<ConvertKernel
 public:
   void runOnOperation() override {
     for (auto func : llvm::make_early_inc_range(getOperation().getOps<LLVM::LLVMFuncOp>())) {
-      if (!func->hasAttr(kKernelAttrName))
+      Attribute kind = func->getAttr(kKernelAttrName);
+      if (!kind)
         continue;
+      if (isa<StringAttr>(kind)) {
+        hide(func);
+        continue;
+      }
       EntryBuilder(func).build();
       ++numEntries;
     }

@@ -2,9 +2,9 @@
 //
 // The pass cpu-convert-kernel-to-vector: plans each kernel and hands it to its root's generator.
 
+#include "compiler/targets/cpu/ConfigBuckets.h"
 #include "compiler/targets/cpu/Generators.h"
 #include "compiler/targets/cpu/Passes.h"
-#include "compiler/targets/cpu/WorkShape.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -12,6 +12,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
 
@@ -39,19 +40,61 @@ LogicalResult emitRoot(KernelEmitter &emitter) {
   return isa<kernel::ContractOp>(root) ? emitContract(emitter) : emitAttention(emitter);
 }
 
-LogicalResult convertKernel(kernel::FuncOp func) {
-  FailureOr<KernelPlan> plan = KernelPlan::create(func);
-  if (failed(plan))
-    return failure();
-  OpBuilder builder(func.getContext());
-  KernelEmitter emitter(builder, *plan);
+FailureOr<func::FuncOp> emitBody(OpBuilder &builder, const KernelPlan &plan) {
+  KernelEmitter emitter(builder, plan);
   if (failed(emitRoot(emitter)))
     return failure();
   emitter.finish();
-  WorkShape shape = getWorkShape(*plan);
-  emitter.function->setAttr("cpu.grid", AffineMapAttr::get(shape.grid));
-  emitter.function->setAttr("cpu.grain", AffineMapAttr::get(shape.grain));
-  emitter.function->setAttr("cpu.scratch", AffineMapAttr::get(shape.scratch));
+  return emitter.function;
+}
+
+/// A body for each config of |buckets|, one for those that are equal, and a function that calls the one for its rows.
+FailureOr<func::FuncOp> emitBodies(OpBuilder &builder, const BucketPlans &buckets) {
+  llvm::MapVector<Attribute, func::FuncOp> bodies;
+  for (const BucketPlan &bucket : buckets.plans) {
+    func::FuncOp &body = bodies[bucket.plan.config];
+    if (body)
+      continue;
+    FailureOr<func::FuncOp> emitted = emitBody(builder, bucket.plan);
+    if (failed(emitted))
+      return failure();
+    body = *emitted;
+    body.setName((body.getName() + ".bucket" + Twine(bodies.size() - 1)).str());
+    body->setAttr(kKernelAttrName, builder.getStringAttr(kBucketWord));
+  }
+  KernelEmitter entry(builder, buckets.plans.back().plan);
+  Value rows = entry.size(buckets.rows);
+  std::function<Value(ArrayRef<BucketPlan>)> emitCall = [&](ArrayRef<BucketPlan> left) -> Value {
+    if (left.size() == 1)
+      return builder.create<func::CallOp>(entry.loc, bodies[left.front().plan.config], entry.function.getArguments())
+          .getResult(0);
+    Value isFew =
+        builder.create<arith::CmpIOp>(entry.loc, arith::CmpIPredicate::ule, rows, entry.index(left.front().mostRows));
+    auto branch = builder.create<scf::IfOp>(entry.loc, builder.getI32Type(), isFew, /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(branch.thenBlock());
+    builder.create<scf::YieldOp>(entry.loc, emitCall(left.take_front()));
+    builder.setInsertionPointToStart(branch.elseBlock());
+    builder.create<scf::YieldOp>(entry.loc, emitCall(left.drop_front()));
+    return branch.getResult(0);
+  };
+  builder.create<func::ReturnOp>(entry.loc, emitCall(buckets.plans));
+  return entry.function;
+}
+
+LogicalResult convertKernel(kernel::FuncOp func) {
+  FailureOr<BucketPlans> buckets = BucketPlans::create(func);
+  if (failed(buckets))
+    return failure();
+  OpBuilder builder(func.getContext());
+  FailureOr<func::FuncOp> function =
+      buckets->plans.size() == 1 ? emitBody(builder, buckets->plans.front().plan) : emitBodies(builder, *buckets);
+  if (failed(function))
+    return failure();
+  WorkShape shape = buckets->getWorkShape();
+  (*function)->setAttr("cpu.grid", AffineMapAttr::get(shape.grid));
+  (*function)->setAttr("cpu.grain", AffineMapAttr::get(shape.grain));
+  (*function)->setAttr("cpu.scratch", AffineMapAttr::get(shape.scratch));
   func.erase();
   return success();
 }

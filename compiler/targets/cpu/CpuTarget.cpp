@@ -5,11 +5,11 @@
 #include "compiler/targets/cpu/CpuTarget.h"
 
 #include "compiler/targets/common/KernelName.h"
+#include "compiler/targets/cpu/CheckConfig.h"
+#include "compiler/targets/cpu/ConfigBuckets.h"
 #include "compiler/targets/cpu/ConfigSpace.h"
 #include "compiler/targets/cpu/CpuCodegen.h"
-#include "compiler/targets/cpu/CpuConfig.h"
 #include "compiler/targets/cpu/Passes.h"
-#include "compiler/targets/cpu/WorkShape.h"
 #include "dialects/kernel/KernelOps.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/STLExtras.h"
@@ -68,6 +68,7 @@ llvm::Expected<std::unique_ptr<Target>> CpuTarget::parse(StringRef variant) {
     if (known.lookup(feature) && (!variant.empty() || host.lookup(feature)))
       target->features.push_back(feature.str());
   target->name = "cpu:" + cpu;
+  target->isThisMachine = variant.empty();
   target->tuneCpu = cpu;
   if (!target->hasFeature("avx2") || !target->hasFeature("fma"))
     return error("CPU '" + Twine(cpu) + "' lacks avx2 or fma, which kernels need; the oldest supported is x86-64-v3");
@@ -75,6 +76,11 @@ llvm::Expected<std::unique_ptr<Target>> CpuTarget::parse(StringRef variant) {
 }
 
 bool CpuTarget::hasFeature(StringRef feature) const { return llvm::is_contained(features, feature); }
+
+bool CpuTarget::isCodeForFeatures(ArrayRef<StringRef> given) const {
+  return llvm::all_of(kUsedFeatures,
+                      [&](StringRef feature) { return llvm::is_contained(given, feature) == hasFeature(feature); });
+}
 
 std::string CpuTarget::getSummary() const {
   std::vector<std::string> words;
@@ -86,13 +92,20 @@ std::string CpuTarget::getSummary() const {
 
 std::string CpuTarget::getFeatureString() const { return "+" + llvm::join(features, ",+"); }
 
-void CpuTarget::addSelectionPass(OpPassManager &pm) const {
-  SelectLoweringConfigPassOptions options;
-  options.target = name;
-  pm.addPass(createSelectLoweringConfigPass(options));
+void CpuTarget::addSelectionPass(OpPassManager &pm, const TunedConfigs *tuned) const {
+  pm.addPass(createSelectLoweringConfigPass(*this, tuned));
 }
 
-FailureOr<WorkShape> CpuTarget::getWorkShape(kernel::FuncOp func) const { return cpu::getWorkShape(func); }
+std::string CpuTarget::checkConfig(kernel::FuncOp func, DictionaryAttr config) const {
+  return cpu::checkConfig(func, config, *this);
+}
+
+FailureOr<WorkShape> CpuTarget::getWorkShape(kernel::FuncOp func) const {
+  FailureOr<BucketPlans> plans = BucketPlans::create(func);
+  if (failed(plans))
+    return failure();
+  return plans->getWorkShape();
+}
 
 std::vector<ConfigCandidate> CpuTarget::enumerateConfigs(kernel::FuncOp func, ArrayRef<int64_t> sizes,
                                                          const DeviceLimits &limits) const {

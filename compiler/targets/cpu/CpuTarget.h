@@ -17,8 +17,11 @@ public:
 
   llvm::StringRef getName() const override { return name; }
   llvm::ArrayRef<std::string> getFeatures() const override { return features; }
+  bool isHost() const override { return isThisMachine; }
+  bool isCodeForFeatures(llvm::ArrayRef<llvm::StringRef> given) const override;
   std::string getSummary() const override;
-  void addSelectionPass(mlir::OpPassManager &pm) const override;
+  void addSelectionPass(mlir::OpPassManager &pm, const TunedConfigs *tuned) const override;
+  std::string checkConfig(kernel::FuncOp func, mlir::DictionaryAttr config) const override;
   mlir::FailureOr<WorkShape> getWorkShape(kernel::FuncOp func) const override;
   std::vector<ConfigCandidate> enumerateConfigs(kernel::FuncOp func, llvm::ArrayRef<int64_t> sizes,
                                                 const DeviceLimits &limits) const override;
@@ -37,6 +40,7 @@ public:
 private:
   CpuTarget() = default;
   std::string name, tuneCpu;
+  bool isThisMachine = false;
   std::vector<std::string> features;
 };
 

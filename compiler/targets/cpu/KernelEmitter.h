@@ -19,6 +19,8 @@ namespace heddle::cpu {
 
 /// Attribute on the generated function: its arguments follow the body's convention, see ConvertKernelAbi.cpp.
 inline constexpr llvm::StringLiteral kKernelAttrName = "cpu.kernel";
+/// Its value on a function that another one calls for some numbers of rows.
+inline constexpr llvm::StringLiteral kBucketWord = "bucket";
 /// Arguments of the generated function behind the bindings and sizes: begin, end, scratch, error record.
 inline constexpr unsigned kNumTrailingArguments = 4;
 

@@ -23,18 +23,18 @@ AffineExpr product(ArrayRef<AffineExpr> factors, MLIRContext *context) {
 
 } // namespace
 
-KernelPlan::KernelPlan(kernel::FuncOp func) : KernelAccess(func) {
-  config = func->getAttrOfType<kernel::LoweringConfigAttr>(kernel::kConfigAttrName);
+// Sizes are far below the divisor.
+AffineExpr isAtMost(AffineExpr value, int64_t limit) { return 1 - value.floorDiv(limit + 1).ceilDiv(int64_t(1) << 48); }
+
+KernelPlan::KernelPlan(kernel::FuncOp func, kernel::LoweringConfigAttr config) : KernelAccess(func), config(config) {
   items.workPerItem = items.scratchBytes = getAffineConstantExpr(0, func.getContext());
 }
 
-FailureOr<KernelPlan> KernelPlan::create(kernel::FuncOp func) {
-  KernelPlan plan(func);
+FailureOr<KernelPlan> KernelPlan::create(kernel::FuncOp func, kernel::LoweringConfigAttr config) {
+  KernelPlan plan(func, config);
   if (!isa<kernel::MapOp, kernel::RowwiseOp, kernel::ReduceOp, kernel::ScanOp, kernel::ScatterOp, kernel::TopKOp,
            kernel::ContractOp, kernel::AttentionOp>(plan.root))
     return plan.root->emitOpError("has no code generator on this target");
-  if (!plan.config)
-    return func.emitOpError("expects kernel.config; run cpu-select-lowering-config first");
   if (failed(plan.readOperands()))
     return failure();
   if (isa<kernel::MapOp>(plan.root))

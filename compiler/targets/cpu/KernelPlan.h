@@ -36,6 +36,8 @@ inline constexpr llvm::StringLiteral kAccumulators = "accumulators";
 inline constexpr llvm::StringLiteral kGrainWork = "grain_work";
 inline constexpr llvm::StringLiteral kBlockQ = "block_q";
 inline constexpr llvm::StringLiteral kBlockKv = "block_kv";
+/// Configs for few rows, ascending; the entries beside them are for more. Each has most_rows and its own config.
+inline constexpr llvm::StringLiteral kBuckets = "buckets", kMostRows = "most_rows", kBucketConfig = "config";
 } // namespace config
 
 /// Work items of a kernel: all combinations of the digits, the last one fastest.
@@ -141,12 +143,12 @@ struct KernelPlan : KernelAccess {
   AttentionPlan attention;
   ItemSpace items;
 
-  /// Emits an error at |func| and fails where the kernel breaks what this target needs: a config, sizes that are the
-  /// function's arguments, inputs that are the function's tensors.
-  static mlir::FailureOr<KernelPlan> create(kernel::FuncOp func);
+  /// Emits an error at |func| and fails where the kernel breaks what this target needs: sizes that are the function's
+  /// arguments, inputs that are the function's tensors. |config| has no buckets.
+  static mlir::FailureOr<KernelPlan> create(kernel::FuncOp func, kernel::LoweringConfigAttr config);
 
 private:
-  explicit KernelPlan(kernel::FuncOp func);
+  KernelPlan(kernel::FuncOp func, kernel::LoweringConfigAttr config);
   void planMap();
   void planRowwise();
   void planReduce();
@@ -163,6 +165,9 @@ private:
   mlir::AffineExpr layOutAttention(mlir::AffineExpr depth);
   unsigned chooseVectorLoop();
 };
+
+/// 1 where |value| is at most |limit|, else 0.
+mlir::AffineExpr isAtMost(mlir::AffineExpr value, int64_t limit);
 
 } // namespace heddle::cpu
 

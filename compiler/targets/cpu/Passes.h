@@ -5,6 +5,7 @@
 #ifndef HEDDLE_COMPILER_TARGETS_CPU_PASSES_H
 #define HEDDLE_COMPILER_TARGETS_CPU_PASSES_H
 
+#include "compiler/targets/TunedConfigs.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
 
@@ -13,6 +14,11 @@ namespace heddle::cpu {
 #define GEN_PASS_DECL
 #define GEN_PASS_REGISTRATION
 #include "compiler/targets/cpu/Passes.h.inc"
+
+class CpuTarget;
+
+/// The selection for |target| with what |tuned| (null: nothing) has for it, which must outlive the pass.
+std::unique_ptr<mlir::Pass> createSelectLoweringConfigPass(const CpuTarget &target, const TunedConfigs *tuned);
 
 /// From kernels with configs to functions of the LLVM dialect alone. Without |hasAvx512| no instruction of AVX-512 that
 /// kernels ask for by name is left.

@@ -10,13 +10,16 @@ include "mlir/Pass/PassBase.td"
 def SelectLoweringConfigPass : Pass<"cpu-select-lowering-config", "::mlir::ModuleOp"> {
   let summary = "Choose each kernel's tiles and strategies from the target's table";
   let description = [{
-    Writes `kernel.config` on every `kernel.func` and changes nothing else. The table with the hardware fact behind each
-    number is in CpuConfig.cpp.
+    Writes `kernel.config` on every `kernel.func`. The table with the hardware fact behind each number is in
+    CpuConfig.cpp. What tuning files have for a kernel takes its place, where CheckConfig.cpp lets it pass; the module's
+    `kernel.tuned` then says what became of each.
 
         kernel.func @product(...) { ... kernel.contract ... }
       ==>
         kernel.func @product(...) attributes {kernel.config = #kernel.lowering_config<{
             branch_masks = 0 : i64, column_vectors = 4 : i64, row_tile = 4 : i64, ...}>} { ... }
+
+    Where configs differ by the number of rows, those of few rows stand in a list `buckets` with `most_rows`.
 
     Input invariant: each kernel.func holds one structured root.
     Output IR: each kernel.func has a config.
@@ -39,6 +42,8 @@ def ConvertKernelToVectorPass : Pass<"cpu-convert-kernel-to-vector", "::mlir::Mo
                          %end: index, %scratch: memref<1xf32>, %error: memref<3xi64>) -> i32 {
           scf.for %item = %begin to %end ... {
             ... vector.load ... vector.store ...
+
+    A kernel whose config has buckets becomes a function for each config, and one that calls them by its rows.
 
     The attributes cpu.grid, cpu.grain and cpu.scratch on the function tell how its work is shared out.
 
@@ -74,7 +79,7 @@ def ConvertKernelAbiPass : Pass<"cpu-convert-kernel-abi", "::mlir::ModuleOp"> {
   let summary = "Give each lowered kernel the signature of the kernel ABI";
   let description = [{
     The entry has the signature of executable_abi.h, unpacks the dispatch and calls the body, which becomes internal.
-    A function of its own keeps `noalias` on the body's arguments.
+    A function of its own keeps `noalias` on the body's arguments. Functions for some rows only become internal.
 
         llvm.func @scale(%x: !llvm.ptr {llvm.noalias}, %y: !llvm.ptr {llvm.noalias}, %begin: i64, ...) -> i32
       ==>

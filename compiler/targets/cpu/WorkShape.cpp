@@ -22,11 +22,4 @@ WorkShape getWorkShape(const KernelPlan &plan) {
   return {map(items), map(grain), map(plan.items.scratchBytes)};
 }
 
-FailureOr<WorkShape> getWorkShape(kernel::FuncOp func) {
-  FailureOr<KernelPlan> plan = KernelPlan::create(func);
-  if (failed(plan))
-    return failure();
-  return getWorkShape(*plan);
-}
-
 } // namespace heddle::cpu

@@ -11,8 +11,6 @@
 namespace heddle::cpu {
 
 WorkShape getWorkShape(const KernelPlan &plan);
-/// Fails with an error at |func| where KernelPlan::create does.
-mlir::FailureOr<WorkShape> getWorkShape(kernel::FuncOp func);
 
 } // namespace heddle::cpu
 

@@ -13,13 +13,24 @@ using namespace mlir;
 
 namespace heddle::vulkan {
 
-namespace {
-
 /// The bytes that shaders of form "shared" declare: factors are f32, or bytes.
-int64_t countSharedBytes(kernel::ContractOp op, const TileShape &shape) {
+static int64_t countSharedBytes(kernel::ContractOp op, const TileShape &shape) {
   int64_t bytes = op.getForm() == kernel::ContractOp::Form::Integer ? 1 : 4;
   return (shape.rows * shape.rowLanes + shape.columns4 * 4 * shape.lanes) * shape.depth * bytes;
 }
+
+Variant makeContractVariant(kernel::ContractOp op, StringRef form, const TileShape &shape) {
+  Variant variant;
+  variant.form = form.str();
+  variant.workgroup = {shape.lanes, shape.rowLanes, 1};
+  variant.constants = {shape.rows, shape.columns4, shape.lanes, shape.rowLanes, shape.depth};
+  variant.tile = {shape.lanes * shape.columns4 * 4 / kPanelColumns, shape.rows * shape.rowLanes, 1};
+  variant.most = {0, 0, 0};
+  variant.sharedBytes = ContractForm::parse(form).isShared ? countSharedBytes(op, shape) : 0;
+  return variant;
+}
+
+namespace {
 
 class ContractVariants {
 public:

@@ -2,6 +2,7 @@
 //
 // kernel.contract: x counts panels of 16 columns, y rows, z batches. ContractTile has the shader.
 
+#include "compiler/targets/common/KernelSignature.h"
 #include "compiler/targets/vulkan/ContractTile.h"
 #include "compiler/targets/vulkan/Generators.h"
 
@@ -21,22 +22,6 @@ static LogicalResult checkFactors(kernel::ContractOp op) {
   if (op.getForm() == kernel::ContractOp::Form::Plain && !rhs.isF32())
     return op.emitOpError() << "expects f32 factors on this target, got " << rhs;
   return success();
-}
-
-/// Batch loops merge into the rows where the right side doesn't mind; n and k stay.
-static void mergeRows(ShaderPlan &plan) {
-  unsigned rows = plan.nest.getNumLoops() - 3;
-  SmallVector<bool> canMerge(plan.nest.getNumLoops(), false);
-  for (unsigned loop = 0; loop < rows; ++loop)
-    canMerge[loop] = true;
-  // The last batch loop that the right side walks must not become part of the rows, not even of a single one.
-  for (unsigned loop = rows; loop-- > 0;) {
-    if (!plan.nest.accesses[1].uses(loop) || plan.nest.bounds[loop] == Polynomial(1))
-      continue;
-    canMerge[loop] = false;
-    break;
-  }
-  mergeLoops(plan.nest, canMerge, plan.findUsedIndices());
 }
 
 /// True if what |access| reaches along n is what one unit of x has, not spread over units of other axes.
@@ -78,7 +63,7 @@ static void countPanels(ShaderPlan &plan, unsigned n) {
 LogicalResult planContract(ShaderPlan &plan) {
   if (failed(checkFactors(cast<kernel::ContractOp>(plan.root))))
     return failure();
-  mergeRows(plan);
+  mergeContractRows(plan);
   ContractLoops axes(plan);
   SmallVector<unsigned> batches = llvm::to_vector(llvm::seq<unsigned>(0, axes.m));
   plan.setAxes({axes.n}, {axes.m}, batches);

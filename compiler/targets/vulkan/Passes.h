@@ -5,6 +5,7 @@
 #ifndef HEDDLE_COMPILER_TARGETS_VULKAN_PASSES_H
 #define HEDDLE_COMPILER_TARGETS_VULKAN_PASSES_H
 
+#include "compiler/targets/TunedConfigs.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
 
@@ -13,6 +14,9 @@ namespace heddle::vulkan {
 #define GEN_PASS_DECL
 #define GEN_PASS_REGISTRATION
 #include "compiler/targets/vulkan/Passes.h.inc"
+
+/// The selection with what |tuned| (null: nothing) has; it must outlive the pass.
+std::unique_ptr<mlir::Pass> createSelectLoweringConfigPass(const TunedConfigs *tuned);
 
 } // namespace heddle::vulkan
 

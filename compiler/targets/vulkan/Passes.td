@@ -10,8 +10,10 @@ include "mlir/Pass/PassBase.td"
 def SelectLoweringConfigPass : Pass<"vulkan-select-lowering-config", "::mlir::ModuleOp"> {
   let summary = "Choose each kernel's shader variants and tiles";
   let description = [{
-    Writes `kernel.config` on every `kernel.func` and changes nothing else. The table with the reason behind each number
-    is in VulkanConfig.cpp. Fails where a kernel holds something that Vulkan can't do, with an error for each.
+    Writes `kernel.config` on every `kernel.func`. The table with the reason behind each number is in VulkanConfig.cpp.
+    What tuning files have for a kernel comes among its variants, where TunedVariants.cpp lets it pass; the module's
+    `kernel.tuned` then says what became of each. Fails where a kernel holds something that Vulkan can't do, with an
+    error for each.
 
         kernel.func @scale(...) { ... kernel.map ... }
       ==>

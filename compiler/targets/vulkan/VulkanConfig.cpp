@@ -164,13 +164,17 @@ std::vector<Variant> chooseVariants(kernel::FuncOp func) {
   return {};
 }
 
+kernel::LoweringConfigAttr makeConfig(ArrayRef<Variant> variants, MLIRContext *context) {
+  Builder b(context);
+  SmallVector<Attribute> list;
+  for (const Variant &variant : variants)
+    list.push_back(variant.toAttr(context));
+  NamedAttribute entry = b.getNamedAttr(kVariantsKey, b.getArrayAttr(list));
+  return kernel::LoweringConfigAttr::get(context, b.getDictionaryAttr(entry));
+}
+
 kernel::LoweringConfigAttr selectConfig(kernel::FuncOp func) {
-  Builder b(func.getContext());
-  SmallVector<Attribute> variants;
-  for (const Variant &variant : chooseVariants(func))
-    variants.push_back(variant.toAttr(func.getContext()));
-  NamedAttribute entry = b.getNamedAttr(kVariantsKey, b.getArrayAttr(variants));
-  return kernel::LoweringConfigAttr::get(func.getContext(), b.getDictionaryAttr(entry));
+  return makeConfig(chooseVariants(func), func.getContext());
 }
 
 } // namespace heddle::vulkan

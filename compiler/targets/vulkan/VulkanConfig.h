@@ -26,6 +26,8 @@ std::vector<Variant> chooseVariants(kernel::FuncOp func);
 
 /// The config of |func|: its variants, best first; the last one fits every device.
 kernel::LoweringConfigAttr selectConfig(kernel::FuncOp func);
+/// |variants| as a config.
+kernel::LoweringConfigAttr makeConfig(llvm::ArrayRef<Variant> variants, mlir::MLIRContext *context);
 
 } // namespace heddle::vulkan
 

@@ -12,6 +12,8 @@
 #include "compiler/targets/vulkan/ConfigSpace.h"
 #include "compiler/targets/vulkan/Generators.h"
 #include "compiler/targets/vulkan/Passes.h"
+#include "compiler/targets/vulkan/TunedVariants.h"
+#include "compiler/targets/vulkan/VulkanConfig.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -28,7 +30,13 @@ llvm::Expected<std::unique_ptr<Target>> VulkanTarget::parse(StringRef variant) {
   return std::make_unique<VulkanTarget>();
 }
 
-void VulkanTarget::addSelectionPass(OpPassManager &pm) const { pm.addPass(createSelectLoweringConfigPass()); }
+void VulkanTarget::addSelectionPass(OpPassManager &pm, const TunedConfigs *tuned) const {
+  pm.addPass(createSelectLoweringConfigPass(tuned));
+}
+
+std::string VulkanTarget::checkConfig(kernel::FuncOp func, DictionaryAttr config) const {
+  return checkVariant(func, config, chooseVariants(func));
+}
 
 FailureOr<WorkShape> VulkanTarget::getWorkShape(kernel::FuncOp func) const {
   FailureOr<ShaderPlan> plan = ShaderPlan::create(func);

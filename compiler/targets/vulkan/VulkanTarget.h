@@ -18,7 +18,8 @@ public:
   llvm::ArrayRef<std::string> getFeatures() const override { return {}; }
   std::string getSummary() const override { return "Vulkan 1.1"; }
   bool seesConstants() const override { return true; }
-  void addSelectionPass(mlir::OpPassManager &pm) const override;
+  void addSelectionPass(mlir::OpPassManager &pm, const TunedConfigs *tuned) const override;
+  std::string checkConfig(kernel::FuncOp func, mlir::DictionaryAttr config) const override;
   mlir::FailureOr<WorkShape> getWorkShape(kernel::FuncOp func) const override;
   std::vector<ConfigCandidate> enumerateConfigs(kernel::FuncOp func, llvm::ArrayRef<int64_t> sizes,
                                                 const DeviceLimits &limits) const override;

@@ -58,7 +58,8 @@ public:
   StringRef getName() const override { return name; }
   ArrayRef<std::string> getFeatures() const override { return {}; }
   std::string getSummary() const override { return {}; }
-  void addSelectionPass(OpPassManager &) const override {}
+  void addSelectionPass(OpPassManager &, const TunedConfigs *) const override {}
+  std::string checkConfig(kernel::FuncOp, DictionaryAttr) const override { return {}; }
   std::string getKernelName(kernel::FuncOp) const override { return "named"; }
   std::vector<ConfigCandidate> enumerateConfigs(kernel::FuncOp, ArrayRef<int64_t>,
                                                 const DeviceLimits &) const override {

@@ -24,3 +24,10 @@ llvm.func @scale(%x: !llvm.ptr {llvm.noalias}, %y: !llvm.ptr {llvm.noalias}, %n:
 llvm.func @not_a_kernel(%x: i32) {
   llvm.return
 }
+
+// Only another function of the module calls it.
+// CHECK-LABEL: llvm.func internal @scale.bucket0
+// CHECK-SAME: passthrough = ["noinline"]
+llvm.func @scale.bucket0(%x: !llvm.ptr {llvm.noalias}) attributes {cpu.kernel = "bucket"} {
+  llvm.return
+}

@@ -208,3 +208,31 @@ kernel.func @dots_of_half_vectors(%x: tensor<4x8xi8>, %w: tensor<1x2x16x4xi8>) -
   } : tensor<4x16xi32>
   kernel.return %r : tensor<4x16xi32>
 }
+
+// -----
+
+#config = #kernel.lowering_config<{elements_per_item = 4096 : i64, grain_work = 16384 : i64, buckets = [
+  {most_rows = 4 : i64, config = {elements_per_item = 64 : i64, grain_work = 16384 : i64}}]}>
+// expected-error @+1 {{expects no buckets in its config: its root has no rows}}
+kernel.func @buckets_without_rows(%x: tensor<64xf32>) -> tensor<64xf32> attributes {kernel.config = #config} {
+  %r = kernel.map bounds(affine_map<() -> (64)>) ins(%x : tensor<64xf32>)
+      attributes {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>]} {
+  ^bb0(%e: f32):
+    kernel.yield %e : f32
+  } : tensor<64xf32>
+  kernel.return %r : tensor<64xf32>
+}
+
+// -----
+
+#config = #kernel.lowering_config<{elements_per_item = 4096 : i64, grain_work = 16384 : i64, buckets = [
+  {most_rows = 4 : i64, config = {}}, {most_rows = 4 : i64, config = {}}]}>
+// expected-error @+1 {{expects each bucket of its config to have most_rows, ascending from 1, and config, got {config = {}, most_rows = 4 : i64}}}
+kernel.func @buckets_in_disorder(%x: tensor<64xf32>) -> tensor<64xf32> attributes {kernel.config = #config} {
+  %r = kernel.map bounds(affine_map<() -> (64)>) ins(%x : tensor<64xf32>)
+      attributes {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>]} {
+  ^bb0(%e: f32):
+    kernel.yield %e : f32
+  } : tensor<64xf32>
+  kernel.return %r : tensor<64xf32>
+}
