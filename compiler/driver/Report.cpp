@@ -6,7 +6,10 @@
 
 #include "compiler/driver/NominalShape.h"
 #include "compiler/driver/QuantizationReport.h"
+#include "compiler/driver/Tuning.h"
+#include "compiler/pipelines/CompileOptions.h"
 #include "compiler/support/Version.h"
+#include "compiler/targets/common/KernelSignature.h"
 #include "dialects/kernel/KernelOps.h"
 #include "dialects/nn/NnDialect.h"
 #include "dialects/rt/RtDialect.h"
@@ -91,9 +94,9 @@ static void printValue(llvm::raw_ostream &os, Attribute value) {
   }
 }
 
-static std::string describeTiles(ModuleOp kernels, StringRef name) {
-  auto func = kernels.lookupSymbol<kernel::FuncOp>(name);
-  auto config = func ? func->getAttrOfType<kernel::LoweringConfigAttr>(kernel::kConfigAttrName) : nullptr;
+static std::string describeTiles(const CompiledTarget &compiled, StringRef name) {
+  auto func = compiled.kernels.get().lookupSymbol<kernel::FuncOp>(name);
+  auto config = func->getAttrOfType<kernel::LoweringConfigAttr>(kernel::kConfigAttrName);
   std::string text;
   llvm::raw_string_ostream os(text);
   if (config)
@@ -101,7 +104,7 @@ static std::string describeTiles(ModuleOp kernels, StringRef name) {
       os << entry.getName().getValue() << " ";
       printValue(os, entry.getValue());
     });
-  return os.str() + " (from the target's table)";
+  return os.str() + " (from " + describeSource(compiled, func) + ")";
 }
 
 static std::string describeFusion(const KernelReport &report) {
@@ -115,14 +118,15 @@ static KernelReport describeDispatch(rt::DispatchOp op, const CompiledModel &com
   KernelReport report;
   report.name = op.getKernel().str();
   ModuleOp module = *const_cast<OwningOpRef<ModuleOp> &>(compiled.module);
-  if (auto func = module.lookupSymbol<kernel::FuncOp>(op.getKernel()))
+  if (auto func = module.lookupSymbol<kernel::FuncOp>(op.getKernel())) {
     report.root = func.getRoot()->getName().stripDialect().str();
+    report.signature = getKernelSignature(func);
+  }
   for (auto node : op.getNodes().getAsRange<StringAttr>())
     report.nodes.push_back(node.str());
   for (const CompiledTarget &target : compiled.targets)
     if (target.kernels)
-      report.tiles.emplace_back(target.target->getName().str(),
-                                describeTiles(const_cast<OwningOpRef<ModuleOp> &>(target.kernels).get(), report.name));
+      report.tiles.emplace_back(target.target->getName().str(), describeTiles(target, report.name));
   for (Value input : op.getInputs())
     if (auto buffer = input.getDefiningOp<rt::ConstantBufferOp>())
       report.weightBytes += bytesOf(module.lookupSymbol<rt::ConstantOp>(buffer.getConstant()));
@@ -200,6 +204,8 @@ CompileReport heddle::makeReport(const CompiledModel &compiled, StringRef modelN
     ArrayAttr recipe = constant.getRecipe();
     report.bf16Weights += !recipe.empty() && cast<DictionaryAttr>(recipe.getValue().back()).contains("pairs_of");
   }
+  report.tuning = describeTuning(compiled.targets);
+  report.rejectedTuning = describeRejected(compiled.targets);
   for (const CompiledTarget &target : compiled.targets)
     report.codeBytes.emplace_back(target.target->getName().str(), target.image.bytes.size());
   return report;
@@ -263,6 +269,8 @@ std::string heddle::formatSummary(const CompileReport &report) {
     os << ", " << report.bf16Weights << " matrices in bf16";
   os << "\n";
   summarizeQuantization(report, os);
+  if (!report.tuning.empty())
+    os << "tuning   " << report.tuning << "\n";
   for (const auto &[target, bytes] : report.codeBytes)
     os << "code     " << target << ", " << llvm::formatv("{0:f1} KB", bytes / 1e3) << "\n";
   os << "work     " << llvm::formatv("{0:f2} GFLOP", operations / 1e9) << " (" << report.nominalShape << ")\n";
@@ -283,6 +291,7 @@ static void writeKernel(llvm::json::OStream &json, const KernelReport &kernel, c
     json.attribute("entry", kernel.entry);
     json.attribute("name", kernel.name);
     json.attribute("root", kernel.root);
+    json.attribute("signature", kernel.signature);
     json.attributeArray("nodes", [&] {
       for (const std::string &node : kernel.nodes)
         json.value(node);
@@ -311,6 +320,11 @@ std::string heddle::formatJson(const CompileReport &report) {
         json.value(name);
     });
     json.attribute("buckets", report.buckets);
+    json.attribute("tuning", report.tuning);
+    json.attributeArray("tuning_rejected", [&] {
+      for (const std::string &line : report.rejectedTuning)
+        json.value(line);
+    });
     json.attribute("nodes", report.nodeCount);
     json.attribute("nominal_shape", report.nominalShape);
     json.attribute("weight_bytes", report.weightBytes);

@@ -17,6 +17,7 @@ namespace heddle {
 struct KernelReport {
   std::string entry; ///< point that dispatches it
   std::string name, root;
+  std::string signature; ///< as tuning files call it
   std::vector<std::string> nodes;
   std::string fused; ///< "Add, Erf, Mul into MatMul", or why nothing is
   /// Per target: its tiles and where they came from.
@@ -47,8 +48,10 @@ struct CompileReport {
   size_t nodeCount = 0;
   std::vector<AttentionReport> attentions;
   std::vector<std::pair<std::string, int64_t>> raised; ///< other ops made from several nodes: "layer_norm", how many
-  std::vector<KernelReport> kernels; ///< one a dispatch, in order, those of the general entry point first
-  std::string buckets;               ///< "sequence=32,64": sizes with entry points of their own; "" for none
+  std::vector<KernelReport> kernels;       ///< one a dispatch, in order, those of the general entry point first
+  std::string buckets;                     ///< "sequence=32,64": sizes with entry points of their own; "" for none
+  std::string tuning;                      ///< tuning files that tiles are from: "zen4.tuning.jsonl (12)"; "" for none
+  std::vector<std::string> rejectedTuning; ///< a line for each entry that fits a kernel by name only
   std::vector<std::pair<std::string, uint64_t>> codeBytes; ///< per target
   QuantizationReport quantization;
   int64_t weightBytes = 0, bf16Weights = 0; ///< the second: matrices stored as bf16

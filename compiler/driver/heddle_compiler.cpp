@@ -6,6 +6,7 @@
 
 #include "compiler/driver/CandidateRequest.h"
 #include "compiler/driver/Report.h"
+#include "compiler/driver/Tuning.h"
 #include "compiler/measure/MeasureLoss.h"
 #include "compiler/measure/Verify.h"
 #include "compiler/pipelines/CompileModel.h"
@@ -153,17 +154,26 @@ static LogicalResult measure(const heddle_compile_options_t &request, CompileOpt
   return success();
 }
 
+/// Shows whoever listens a line.
+static void tell(const heddle_compile_options_t &request, const std::string &line) {
+  if (request.progress)
+    request.progress(request.progress_user, line.c_str(), 0, 0);
+}
+
 /// What |request| asks for, checked, and whoever listens told what was chosen.
 static LogicalResult prepare(const heddle_compile_options_t &request, CompileOptions &options, ErrorList &errors) {
   std::vector<CompiledTarget> targets;
-  if (failed(readOptions(request, options, errors)) || failed(parseTargets(options.targets, targets, errors)))
+  std::vector<std::string> notes;
+  if (failed(readOptions(request, options, errors)) || failed(parseTargets(options.targets, targets, errors)) ||
+      failed(loadTuning(request, targets, options, notes, errors)))
     return failure();
-  if (request.progress) {
-    request.progress(request.progress_user, describeChoice(options, targets).c_str(), 0, 0);
-    options.progress = [&request](Phase phase, size_t done, size_t total) {
+  tell(request, describeChoice(options, targets));
+  for (const std::string &note : notes)
+    tell(request, note);
+  if (request.progress)
+    options.progress = [&](Phase phase, size_t done, size_t total) {
       request.progress(request.progress_user, stringifyPhase(phase).str().c_str(), done, total);
     };
-  }
   return checkOptions(options, targets, errors);
 }
 
@@ -178,6 +188,8 @@ static LogicalResult compile(const heddle_compile_options_t &request, std::strin
     return failure();
   if (failed(compileModel(options, *context, compiled, errors)))
     return failure();
+  for (const std::string &line : describeRejected(compiled.targets))
+    tell(request, line);
   if (options.stopAfter && *options.stopAfter != Phase::Artifact && !request.report_path)
     return success();
   CompileReport report = makeReport(compiled, llvm::sys::path::filename(options.modelPath), std::move(quantization));

@@ -19,7 +19,7 @@ extern "C" {
 #define HEDDLE_COMPILER_API __attribute__((visibility("default")))
 
 /// Raised when a struct below changes.
-#define HEDDLE_COMPILER_API_VERSION 8
+#define HEDDLE_COMPILER_API_VERSION 9
 
 /// Called as phases pass, from any of the compiler's threads but one call at a time: |phase| is one of the phase names,
 /// |done| of |total| units. First it is called with |total| 0: then |phase| is a line to show as it is, which says what
@@ -71,6 +71,12 @@ typedef struct heddle_compile_options_t {
   const char *report_path;    ///< compile report, JSON, or HTML if it ends in .html
   unsigned thread_count;      ///< 0: as many as the process may use
   int no_fusion;              ///< not 0: the model's ops stay as they are written
+  const char *const *tunings; ///< tuning files, in order: a later one wins
+  size_t tuning_count;
+  size_t user_tuning_count;   ///< so many of the first are of the user's folder: what is wrong with them is no error
+  int no_tuning;              ///< not 0: tiles are the targets' tables' alone
+  const char *const *devices; ///< what this machine has, as tuning files call it (JSON): its CPU, Vulkan devices
+  size_t device_count;
   heddle_compiler_progress_fn_t progress;
   void *progress_user;
 } heddle_compile_options_t;

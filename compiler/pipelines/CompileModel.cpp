@@ -247,7 +247,8 @@ LogicalResult ModelCompiler::selectTiles() {
     if (compiled.target->seesConstants())
       markConstantInputs(*out.module, *compiled.kernels);
     PassManager pm(&context);
-    compiled.target->addSelectionPass(pm);
+    auto tuned = options.tuned.find(compiled.target->getName().str());
+    compiled.target->addSelectionPass(pm, tuned == options.tuned.end() ? nullptr : &tuned->second);
     if (failed(pm.run(*compiled.kernels)))
       return failure();
   }
@@ -323,6 +324,8 @@ LogicalResult ModelCompiler::writeArtifactFile() {
   addQuantizationOptions(options.quantization, out.targets, artifact.options);
   if (!options.fuses)
     artifact.options.push_back({"no-fusion", "true"});
+  if (std::string tuning = describeTuning(out.targets); !tuning.empty())
+    artifact.options.push_back({"tuning", tuning});
   if (failed(writeArtifact(*out.module, images, artifact, options.outputPath, errors)))
     return failure();
   return success(!llvm::sys::fs::file_size(options.outputPath, out.artifactBytes));

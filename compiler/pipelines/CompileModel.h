@@ -63,6 +63,7 @@ struct CompileOptions {
   std::string bucket;              ///< "32,64" or "sequence=32,64": sizes with entry points of their own; empty: none
   std::string precision = "f32";   ///< of the weights of matrix products: f32, or bf16 where the targets multiply it
   QuantizationOptions quantization;
+  std::map<std::string, TunedConfigs> tuned; ///< what tuning files have, by name of the target
   bool fuses = true; ///< else the model's ops stay as they are written, but for what a kernel's epilogue takes
   std::optional<Phase> stopAfter;
   std::string dumpFolder; ///< IR after each phase; empty: none

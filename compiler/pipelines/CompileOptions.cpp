@@ -5,6 +5,7 @@
 #include "compiler/pipelines/CompileOptions.h"
 
 #include "compiler/targets/TargetRegistry.h"
+#include "compiler/targets/common/ChooseTuned.h"
 #include "dialects/nn/NnDialect.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/StringExtras.h"
@@ -192,4 +193,16 @@ void heddle::addQuantizationOptions(const QuantizationOptions &options, ArrayRef
   }
   if (!options.allowsPairSafe)
     normalized.push_back({"no-pair-safe", "true"});
+}
+
+std::string heddle::describeTuning(ArrayRef<CompiledTarget> targets) {
+  std::map<std::string, size_t> counts;
+  for (const CompiledTarget &compiled : targets)
+    for (const TunedUse &use : getTunedUses(compiled.kernels.get()))
+      counts[use.file] += use.problem.empty();
+  std::string text;
+  for (const auto &[file, count] : counts)
+    if (count > 0)
+      text += (text.empty() ? "" : " ") + file + " (" + std::to_string(count) + ")";
+  return text;
 }

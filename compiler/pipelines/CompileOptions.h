@@ -37,6 +37,9 @@ float roundRange(float range);
 void addQuantizationOptions(const QuantizationOptions &options, llvm::ArrayRef<CompiledTarget> targets,
                             std::vector<std::pair<std::string, std::string>> &normalized);
 
+/// The tuning files that kernels of |targets| have configs from, and how many: "zen4.tuning.jsonl (12)". Empty: none.
+std::string describeTuning(llvm::ArrayRef<CompiledTarget> targets);
+
 } // namespace heddle
 
 #endif // HEDDLE_COMPILER_PIPELINES_COMPILEOPTIONS_H

@@ -100,6 +100,12 @@
     "The operating system refused to create or fill the file: a folder is missing, isn't writable, or the disk is "    \
     "full. Nothing half-written stays behind. An older file of that name is still there.\n\n"                          \
     "Example: mkdir -p out && heddle compile model.onnx -o out/model.heddle.")                                         \
+  X(H0525, "tuning file can't be used",                                                                                \
+    "`--tuning` names a file that can't be read, or in which no line is an entry of a tuning file. Single lines that " \
+    "are damaged are left out with a line on standard error, and the rest is used; files of the user's folder that "   \
+    "can't be used are left out as well. Give the path of a file that `heddle tune` wrote, or --no-tuning.\n\n"        \
+    "Example: heddle tune model.onnx -o host.tuning.jsonl && heddle compile model.onnx --tuning host.tuning.jsonl "    \
+    "-o model.heddle.")                                                                                                \
   X(H0601, "bound on accuracy can't be kept",                                                                          \
     "`heddle compile --max-loss X` leaves float what costs too much accuracy, and found no choice that keeps within "  \
     "X with anything quantised. The message says what quantising everything costs. Nothing was compiled. Allow for "   \

@@ -10,7 +10,7 @@ import heddle
 text = ctypes.c_char_p
 
 # HEDDLE_COMPILER_API_VERSION of the header that is mirrored here.
-API_VERSION = 8
+API_VERSION = 9
 
 
 class Options(ctypes.Structure):
@@ -20,7 +20,9 @@ class Options(ctypes.Structure):
                 ("no_measure", ctypes.c_int), ("max_loss", ctypes.c_double), ("samples", ctypes.c_void_p),
                 ("samples_user", ctypes.c_void_p), ("no_pair_safe", ctypes.c_int), ("attention_int8", text),
                 ("compile_to", text), ("dump_phases_to", text), ("report_path", text), ("thread_count", ctypes.c_uint),
-                ("no_fusion", ctypes.c_int), ("progress", ctypes.c_void_p), ("progress_user", ctypes.c_void_p)]
+                ("no_fusion", ctypes.c_int), ("tunings", ctypes.POINTER(text)), ("tuning_count", ctypes.c_size_t),
+                ("user_tuning_count", ctypes.c_size_t), ("no_tuning", ctypes.c_int), ("devices", ctypes.POINTER(text)),
+                ("device_count", ctypes.c_size_t), ("progress", ctypes.c_void_p), ("progress_user", ctypes.c_void_p)]
 
 
 def load_library():

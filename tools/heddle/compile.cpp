@@ -6,6 +6,7 @@
 #include "tools/heddle/command.h"
 #include "tools/heddle/compiler_library.h"
 #include "tools/heddle/text.h"
+#include "tools/heddle/tuning_files.h"
 
 #include <cstdio>
 
@@ -39,6 +40,9 @@ public:
                  "multiply attention as 8 bits, values by --calibrate data; auto, the default: with w8a8, where it is "
                  "faster and "
                  "loses little");
+    options.list("--tuning", tunings, "FILE",
+                 "take tiles from a file that heddle tune wrote; may be repeated, a later one wins");
+    options.flag("--no-tuning", noTuning, "take no tiles from tuning files, not even from those of ~/.config/heddle");
     options.flag("--no-fusion", noFusion, "leave the model's operators as they are written, for comparison");
     options.text("--compile-to", phase, "PHASE", "stop after import, fusion, quantization, outlining, tiling ...");
     options.text("--dump-phases-to", dumpFolder, "FOLDER", "write the IR after each phase");
@@ -65,6 +69,10 @@ public:
     request.excludes = excludePointers.data();
     request.exclude_count = excludePointers.size();
     checkMeasuring();
+    checkTuning();
+    TuningFiles tuningFiles(tunings, targets);
+    tuningFiles.attach(request);
+    request.no_tuning = noTuning;
     request.max_loss = maxLoss == kNone ? 0 : maxLoss;
     request.no_measure = noMeasure;
     request.no_pair_safe = noPairSafe;
@@ -100,6 +108,11 @@ private:
       fail(Exit::Usage, "H0132", "--max-loss expects a number above 0, got " + formatNumber(maxLoss, 3));
   }
 
+  void checkTuning() const {
+    if (noTuning && !tunings.empty())
+      fail(Exit::Usage, "H0132", "--no-tuning and --tuning exclude each other");
+  }
+
   static std::vector<const char *> toPointers(const std::vector<std::string> &texts) {
     std::vector<const char *> pointers;
     for (const std::string &text : texts)
@@ -108,11 +121,11 @@ private:
   }
 
   std::string model, output, targets, bucket, precision, quantize, embedding, attention, phase, dumpFolder, report;
-  std::vector<std::string> shapes, excludes, calibration;
+  std::vector<std::string> shapes, excludes, calibration, tunings;
   static constexpr double kNone = -1;
   double maxLoss = kNone;
   unsigned threads = 0;
-  bool noMeasure = false, noPairSafe = false, noFusion = false;
+  bool noMeasure = false, noPairSafe = false, noFusion = false, noTuning = false;
 };
 
 } // namespace

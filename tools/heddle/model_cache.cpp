@@ -8,6 +8,7 @@
 #include "tools/heddle/compiler_library.h"
 #include "tools/heddle/error.h"
 #include "tools/heddle/files.h"
+#include "tools/heddle/tuning_files.h"
 
 #include <cstdio>
 #include <cstdlib>
@@ -73,8 +74,12 @@ std::string modelIdentity(const std::string &model) {
   return key;
 }
 
-static std::string keyOf(const std::string &model, const std::string &target, const CompilerLibrary &compiler) {
-  std::string key = modelIdentity(model) + heddle_version() + " " + compiler.version() + " ";
+static std::string keyOf(const std::string &model, const std::string &target, const TuningFiles &tuning,
+                         const CompilerLibrary &compiler) {
+  std::string key = modelIdentity(model);
+  for (const std::string &file : tuning.getPaths())
+    key += fileIdentity(file);
+  key += std::string(heddle_version()) + " " + compiler.version() + " ";
   if (!target.empty())
     return key + target;
   key += heddle_host_info()->cpu_name;
@@ -102,8 +107,10 @@ std::string cachedArtifact(const std::string &model, const std::string &target) 
     fail(Exit::File, "H0520", "cannot read '" + model + "': No such file or directory");
   fs::path path = fs::path(model).lexically_normal();
   std::string stem = (path.has_filename() ? path : path.parent_path()).stem().string();
+  const TuningFiles tuning({}, target);
   char hash[20];
-  std::snprintf(hash, sizeof hash, "%016llx", static_cast<unsigned long long>(hashOf(keyOf(path, target, compiler))));
+  std::snprintf(hash, sizeof hash, "%016llx",
+                static_cast<unsigned long long>(hashOf(keyOf(path, target, tuning, compiler))));
   std::string artifact = (cacheFolder() / (stem + "-" + hash + ".heddle")).string();
   if (fs::exists(artifact)) {
     note("using " + artifact);
@@ -114,6 +121,7 @@ std::string cachedArtifact(const std::string &model, const std::string &target) 
   options.model_path = model.c_str();
   options.output_path = artifact.c_str();
   options.targets = target.empty() ? nullptr : target.c_str();
+  tuning.attach(options);
   compiler.compile(options);
   return artifact;
 }
