@@ -70,7 +70,7 @@ public:
     request.exclude_count = excludePointers.size();
     checkMeasuring();
     checkTuning();
-    TuningFiles tuningFiles(tunings, targets);
+    TuningFiles tuningFiles(tunings);
     tuningFiles.attach(request);
     request.no_tuning = noTuning;
     request.max_loss = maxLoss == kNone ? 0 : maxLoss;

@@ -66,6 +66,7 @@ CompilerLibrary CompilerLibrary::open(std::string &error, bool &isMissing) {
             std::to_string(HEDDLE_COMPILER_API_VERSION);
   resolve(library, "heddle_compiler_version", compiler.versionFunction, error);
   resolve(library, "heddle_compiler_compile", compiler.compileFunction, error);
+  resolve(library, "heddle_compiler_export_candidates", compiler.exportFunction, error);
   resolve(library, "heddle_compiler_verify", compiler.verifyFunction, error);
   resolve(library, "heddle_compiler_free", compiler.freeFunction, error);
   return compiler;
@@ -89,6 +90,28 @@ const CompilerLibrary &CompilerLibrary::load() {
        openError, "install the compiler, or compile where it is installed and run the artifact here");
 }
 
+/// Takes over what a call has handed out, and throws its error if there is one. Returns the summary.
+static std::string take(int code, char *summary, char *error, void (*release)(char *)) {
+  std::string summaryText = summary ? summary : "", errorText = error ? error : "";
+  release(summary);
+  release(error);
+  if (code != 0)
+    throw CommandError{static_cast<Exit>(code), errorText};
+  return summaryText;
+}
+
+void CompilerLibrary::compileQuietly(const heddle_compile_options_t &options) const {
+  char *summary = nullptr, *error = nullptr;
+  const int code = compileFunction(&options, &summary, &error);
+  take(code, summary, error, freeFunction);
+}
+
+void CompilerLibrary::exportCandidates(const heddle_candidate_options_t &options) const {
+  char *summary = nullptr, *error = nullptr;
+  const int code = exportFunction(&options, &summary, &error);
+  take(code, summary, error, freeFunction);
+}
+
 void CompilerLibrary::compile(heddle_compile_options_t options) const {
   char *summary = nullptr, *error = nullptr;
   Progress progress;
@@ -98,12 +121,7 @@ void CompilerLibrary::compile(heddle_compile_options_t options) const {
   options.progress_user = &progress;
   int code = compileFunction(&options, &summary, &error);
   progress.finish();
-  std::string summaryText = summary ? summary : "", errorText = error ? error : "";
-  freeFunction(summary);
-  freeFunction(error);
-  if (code != 0)
-    throw CommandError{static_cast<Exit>(code), errorText};
-  std::fputs(printable(summaryText).c_str(), stderr);
+  std::fputs(printable(take(code, summary, error, freeFunction)).c_str(), stderr);
 }
 
 bool CompilerLibrary::verify(const heddle_verify_options_t &options) const {

@@ -25,6 +25,12 @@ public:
   /// Compiles; shows progress and the summary on standard error. Throws what the compiler reports.
   void compile(heddle_compile_options_t options) const;
 
+  /// The same, but shows nothing.
+  void compileQuietly(const heddle_compile_options_t &options) const;
+
+  /// Writes an artifact for measurements. Throws what the compiler reports.
+  void exportCandidates(const heddle_candidate_options_t &options) const;
+
   /// Verifies; prints the table to standard output. Returns false if results differ, throws for anything else.
   bool verify(const heddle_verify_options_t &options) const;
 
@@ -34,6 +40,7 @@ private:
 
   decltype(&heddle_compiler_version) versionFunction = nullptr;
   decltype(&heddle_compiler_compile) compileFunction = nullptr;
+  decltype(&heddle_compiler_export_candidates) exportFunction = nullptr;
   decltype(&heddle_compiler_verify) verifyFunction = nullptr;
   decltype(&heddle_compiler_free) freeFunction = nullptr;
 };

@@ -57,10 +57,10 @@
     "Example: a line [101, 2023, 102] is one sequence; masks and token types are made for it.")                        \
   X(H0141, "nothing to measure",                                                                                       \
     "heddle tune --measure takes an artifact with candidates: kernels of a model in several configurations each, "     \
-    "which the compiler's library exports. Artifacts of models have none. One that is damaged may have some that "     \
+    "which heddle tune --export-candidates makes. Artifacts of models have none. One that is damaged may have some "   \
+    "that "                                                                                                            \
     "nobody can read.\n\n"                                                                                             \
-    "Example: heddle tune --measure candidates.heddle -o this.tuning.jsonl, with heddle_compiler_export_candidates "   \
-    "having made candidates.heddle.")                                                                                  \
+    "Example: heddle tune model.onnx --export-candidates candidates.heddle --target cpu:x86-64-v3.")                   \
   X(H0320, "missing input",                                                                                            \
     "A run needs a value for each of the model's inputs but the optional ones. Give it with --input, or have it "      \
     "generated with --shape. The help line lists the inputs with their types and shapes.\n\n"                          \

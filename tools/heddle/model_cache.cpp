@@ -107,7 +107,7 @@ std::string cachedArtifact(const std::string &model, const std::string &target) 
     fail(Exit::File, "H0520", "cannot read '" + model + "': No such file or directory");
   fs::path path = fs::path(model).lexically_normal();
   std::string stem = (path.has_filename() ? path : path.parent_path()).stem().string();
-  const TuningFiles tuning({}, target);
+  TuningFiles tuning({});
   char hash[20];
   std::snprintf(hash, sizeof hash, "%016llx",
                 static_cast<unsigned long long>(hashOf(keyOf(path, target, tuning, compiler))));

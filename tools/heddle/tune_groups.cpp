@@ -61,7 +61,7 @@ private:
     const std::optional<JsonValue> value = parseJson(config, error);
     if (!value || !value->isObject())
       fail(Exit::File, "H0141", std::string("'") + config + "' is no configuration of a kernel", {},
-           "make the artifact again");
+           "make the artifact again with heddle tune MODEL --export-candidates ARTIFACT");
     return value->line();
   }
 
@@ -165,7 +165,7 @@ std::string fixed(double value, int digits) {
 void checkCandidates(const std::string &path) {
   if (heddle_candidate_group_count(loadForInspection(path).program.get()) == 0)
     fail(Exit::Usage, "H0141", "'" + path + "' has nothing to measure", {},
-         "expects an artifact with candidates, as heddle_compiler_export_candidates makes it");
+         "expects an artifact of heddle tune MODEL --export-candidates ARTIFACT");
 }
 
 std::vector<GroupResult> searchGroups(const GroupSearch &search) { return GroupLoop(search).run(); }

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Finds files and names devices; what is in the files the compiler reads.
 
 #include "tools/heddle/tuning_files.h"
 
 #include "tools/heddle/fingerprint.h"
+#include "tools/heddle/text.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -20,34 +23,33 @@ std::string tuningFolder() {
   return home && *home ? (fs::path(home) / ".config" / "heddle").string() : std::string();
 }
 
-TuningFiles::TuningFiles(const std::vector<std::string> &named, const std::string &targets) {
-  constexpr std::string_view suffix = ".tuning.jsonl";
+TuningFiles::TuningFiles(const std::vector<std::string> &named, UserTuning user) {
   std::error_code ignored;
   // Most users have no such folder.
-  for (const fs::directory_entry &entry : fs::directory_iterator(tuningFolder(), ignored)) {
-    const std::string path = entry.path().string();
-    if (path.size() > suffix.size() && path.compare(path.size() - suffix.size(), suffix.size(), suffix) == 0)
-      paths.push_back(path);
-  }
+  if (user == UserTuning::Take)
+    for (const fs::directory_entry &entry : fs::directory_iterator(tuningFolder(), ignored))
+      if (endsWith(entry.path().string(), ".tuning.jsonl"))
+        paths.push_back(entry.path().string());
   std::sort(paths.begin(), paths.end());
   userCount = paths.size();
   paths.insert(paths.end(), named.begin(), named.end());
-  if (paths.empty())
-    return;
-  devices.push_back(fingerprintOfCpu(heddle_host_info()->thread_count));
-  if (targets.find("vulkan") != std::string::npos)
-    for (std::string &device : fingerprintsOfGpus())
-      devices.push_back(std::move(device));
   for (const std::string &path : paths)
     pathPointers.push_back(path.c_str());
-  for (const std::string &device : devices)
-    devicePointers.push_back(device.c_str());
 }
 
-void TuningFiles::attach(heddle_compile_options_t &options) const {
+void TuningFiles::attach(heddle_compile_options_t &options) {
   options.tunings = pathPointers.data();
   options.tuning_count = pathPointers.size();
   options.user_tuning_count = userCount;
+  if (paths.empty())
+    return;
+  devices = {fingerprintOfCpu(heddle_host_info()->thread_count)};
+  if (options.targets && std::string_view(options.targets).find("vulkan") != std::string_view::npos)
+    for (std::string &device : fingerprintsOfGpus())
+      devices.push_back(std::move(device));
+  devicePointers.clear();
+  for (const std::string &device : devices)
+    devicePointers.push_back(device.c_str());
   options.devices = devicePointers.data();
   options.device_count = devicePointers.size();
 }

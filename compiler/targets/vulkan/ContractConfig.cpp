@@ -69,17 +69,6 @@ private:
 
 } // namespace
 
-Variant makeContractVariant(kernel::ContractOp op, StringRef form, const TileShape &shape) {
-  Variant variant;
-  variant.form = form.str();
-  variant.workgroup = {shape.lanes, shape.rowLanes, 1};
-  variant.constants = {shape.rows, shape.columns4, shape.lanes, shape.rowLanes, shape.depth};
-  variant.tile = {shape.lanes * shape.columns4 * 4 / kPanelColumns, shape.rows * shape.rowLanes, 1};
-  variant.most = {0, 0, 0};
-  variant.sharedBytes = ContractForm::parse(form).isShared ? countSharedBytes(op, shape) : 0;
-  return variant;
-}
-
 std::vector<Variant> chooseContract(kernel::ContractOp op) {
   ContractVariants table(op);
   bool isInteger = op.getForm() == kernel::ContractOp::Form::Integer;
