@@ -65,7 +65,8 @@ static LogicalResult checkQuantization(const CompileOptions &options, ErrorList 
 }
 
 LogicalResult heddle::checkOptions(const CompileOptions &options, ArrayRef<CompiledTarget> targets, ErrorList &errors) {
-  return success(succeeded(checkPrecision(options, targets, errors)) && succeeded(checkQuantization(options, errors)));
+  // What no target could have comes before what these lack.
+  return success(succeeded(checkQuantization(options, errors)) && succeeded(checkPrecision(options, targets, errors)));
 }
 
 bool heddle::needsPairSafeWeights(const QuantizationOptions &options, ArrayRef<CompiledTarget> targets) {

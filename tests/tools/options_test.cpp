@@ -165,7 +165,11 @@ TEST(Options, SayWhatIsWrongInAConfiguration) {
 
 TEST(Help, ShowsAtMostTwentyOptionsACommand) {
   for (const std::unique_ptr<Command> &command : makeCommands()) {
-    EXPECT_LE(command->options.names().size(), 20u) << command->options.command();
+    std::string help = command->options.help(false);
+    size_t shown = 0;
+    for (const std::string &name : command->options.names())
+      shown += help.find("--" + name + " ") != std::string::npos;
+    EXPECT_LE(shown, 20u) << command->options.command();
     EXPECT_EQ(command->options.help(false).find("--config"), std::string::npos);
     EXPECT_NE(command->options.help(true).find("environment: HEDDLE_CONFIG"), std::string::npos);
   }

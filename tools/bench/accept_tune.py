@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """`accept tune`: how far `heddle tune` comes from slow starts, whether it finds gains that aren't there, and what an
-exhaustive search finds that it doesn't. Times are ratios of pairs of runs in turns, on this machine and these threads."""
+exhaustive search finds that it doesn't. Times are ratios of pairs of runs in turns, on this machine and these
+threads."""
 
 import dataclasses
 import json
@@ -129,8 +130,8 @@ def starts(plan, bench, groups, table, seconds, seeds):
         found = bench.tune(f"found-{seed}", seconds, path)
         value = ratio(table, bench.compile(f"found-{seed}", path, found))
         count = len(found.read_text().splitlines())
-        yield Bound("starts", f"seed {seed}: time after {seconds} s against the table's", value, "", AT_MOST, plan.bound,
-                    f"{count} kernels changed")
+        yield Bound("starts", f"seed {seed}: time after {seconds} s against the table's", value, "", AT_MOST,
+                    plan.bound, f"{count} kernels changed")
 
 
 def right_start(plan, bench, table, seconds):
@@ -158,7 +159,8 @@ def exhaustively(plan, bench, artifact, groups, seconds):
         exact = {i: ratio(runs[0], runs[i]) if i else 1.0 for i in {taken, *best}}
         least = min(exact.values())
         yield Bound("search", f"{group.signature}: what tuning takes against the best of {len(runs)}",
-                    exact[taken] / least, "", AT_MOST, plan.exhaustive, f"the best takes {least:.3f} of the table's time")
+                    exact[taken] / least, "", AT_MOST, plan.exhaustive,
+                    f"the best takes {least:.3f} of the table's time")
 
 
 def run(plan, settings, progress, is_quick):

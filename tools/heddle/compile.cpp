@@ -35,7 +35,6 @@ public:
     options.list("--calibrate", calibration, "PATH",
                  ".npz files, a folder of them, or .jsonl of ids: measure on these; may be repeated");
     options.flag("--no-measure", noMeasure, "don't measure what quantisation costs");
-    options.flag("--no-pair-safe", noPairSafe, "w8a8 without the coarser weights that AVX2 multiplies fastest");
     options.text("--attention-int8", attention, "auto|on|off",
                  "multiply attention as 8 bits, values by --calibrate data; auto, the default: with w8a8, where it is "
                  "faster and "
@@ -43,11 +42,13 @@ public:
     options.list("--tuning", tunings, "FILE",
                  "take tiles from a file that heddle tune wrote; may be repeated, a later one wins");
     options.flag("--no-tuning", noTuning, "take no tiles from tuning files, not even from those of ~/.config/heddle");
-    options.flag("--no-fusion", noFusion, "leave the model's operators as they are written, for comparison");
     options.text("--compile-to", phase, "PHASE", "stop after import, fusion, quantization, outlining, tiling ...");
     options.text("--dump-phases-to", dumpFolder, "FOLDER", "write the IR after each phase");
     options.text("--report", report, "FILE", "write the compile report: .json or .html");
     options.count("--threads", threads, "N", "threads to compile with; default: all that the process may use");
+    options.rare();
+    options.flag("--no-pair-safe", noPairSafe, "w8a8 without the coarser weights that AVX2 multiplies fastest");
+    options.flag("--no-fusion", noFusion, "leave the model's operators as they are written, for comparison");
   }
 
   Exit run() override {

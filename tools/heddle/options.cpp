@@ -46,7 +46,7 @@ OptionSet::OptionSet(std::string command, std::string summary, std::string comma
 OptionSet::~OptionSet() = default;
 
 void OptionSet::finish(CLI::Option *option, const char *placeholder) {
-  option->type_name(placeholder)->group("options");
+  option->type_name(placeholder)->group(group);
   option->envname(environmentTwin("--" + option->get_lnames().front()));
   if (option->get_items_expected_max() == 1)
     option->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
@@ -232,8 +232,8 @@ std::string OptionSet::dumpConfig() const {
 
 std::string OptionSet::help(bool all) const {
   std::string out = "usage: heddle " + name + " " + usage + "\n\n" + about + "\n";
-  for (const char *group : {"arguments", "options", "every command"}) {
-    if (!all && std::string_view(group) == "every command")
+  for (std::string_view group : {"arguments", "options", kRareGroup, "every command"}) {
+    if (!all && (group == kRareGroup || group == "every command"))
       continue;
     std::string lines;
     for (const CLI::Option *option : static_cast<const CLI::App &>(*app).get_options()) {

@@ -35,6 +35,8 @@ public:
   void count(const char *flags, unsigned &value, const char *placeholder, const char *help);
   void number(const char *flags, double &value, const char *placeholder, const char *help);
   void flag(const char *flags, bool &value, const char *help);
+  /// What is declared from here on stands in --help-all alone: --help has twenty options at most.
+  void rare() { group = kRareGroup; }
 
   /// Returns false if the arguments asked for help or for --dump-config, which is printed then. |sets| are those of
   /// all commands: a configuration file may hold values for them.
@@ -48,6 +50,8 @@ public:
   std::string help(bool all) const;
 
 private:
+  static constexpr const char *kRareGroup = "rarely needed";
+
   void finish(CLI::Option *option, const char *placeholder);
   void checkExtras() const;
   void applyConfig(const std::vector<OptionSet *> &sets);
@@ -55,6 +59,7 @@ private:
   std::string dumpConfig() const;
 
   std::string name, about, usage;
+  const char *group = "options";
   std::unique_ptr<CLI::App> app;
   std::string configPath;
   bool dumpsConfig = false;

@@ -26,7 +26,6 @@ public:
     options.text("--precision", request.precision, "f32|bf16", "as for heddle compile");
     options.text("--quantize", request.quantize, "w8a8|w8a32|w4a32", "as for heddle compile");
     options.text("--attention-int8", request.attention, "auto|on|off", "as for heddle compile");
-    options.flag("--no-pair-safe", request.noPairSafe, "as for heddle compile");
     options.list("--exclude", request.excludes, "GLOB", "as for heddle compile");
     options.text("--export-candidates", exportPath, "ARTIFACT",
                  "write what is to be measured, for a device without compiler");
@@ -34,6 +33,8 @@ public:
     options.text("--measure", artifact, "ARTIFACT", "measure such an artifact; needs no compiler");
     options.flag("--merge", merges, "put the lines of tuning files together; of two for the same the later one wins");
     request.execution.declare(options);
+    options.rare();
+    options.flag("--no-pair-safe", request.noPairSafe, "as for heddle compile");
   }
 
   Exit run() override {

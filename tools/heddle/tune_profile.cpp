@@ -26,10 +26,10 @@ RunInputs inputsOf(const LoadedProgram &loaded, const std::vector<std::string> &
 }
 
 /// "input_ids=1x128,attention_mask=1x128".
-std::string shapesOf(const heddle_entry_info_t &entry, const RunInputs &inputs) {
+std::string shapeRow(const heddle_entry_info_t &entry, const RunInputs &inputs) {
   std::vector<std::string> shapes;
-  for (size_t i = 0; i < entry.input_count; ++i)
-    shapes.push_back(std::string(entry.inputs[i].name) + "=" + formatShape(dimsOf(inputs.tensors[i].get())));
+  for (const auto &[name, dims] : shapesOf(entry, inputs))
+    shapes.push_back(name + "=" + formatShape(dims));
   return join(shapes, ",");
 }
 
@@ -91,7 +91,7 @@ ModelProfile profileModel(const std::string &artifact, const std::vector<std::ve
   Times sum;
   for (const std::vector<std::string> &row : rows) {
     const RunInputs inputs = inputsOf(loaded, row);
-    profile.shapes.push_back(shapesOf(loaded.entry(), inputs));
+    profile.shapes.push_back(shapeRow(loaded.entry(), inputs));
     for (const auto &[kernel, nanoseconds] : timesOf(loaded, inputs, profile.runSeconds))
       sum[kernel] += nanoseconds;
   }
@@ -108,7 +108,7 @@ ModelProfile describeModel(const std::string &artifact, const std::vector<std::v
   const LoadedProgram loaded = loadForInspection(artifact);
   ModelProfile profile;
   for (const std::vector<std::string> &row : rows)
-    profile.shapes.push_back(shapesOf(loaded.entry(), inputsOf(loaded, row)));
+    profile.shapes.push_back(shapeRow(loaded.entry(), inputsOf(loaded, row)));
   return profile;
 }
 

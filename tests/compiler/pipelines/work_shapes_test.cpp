@@ -69,11 +69,6 @@ public:
     return failure();
   }
 
-  std::vector<ConfigCandidate> enumerateConfigs(kernel::FuncOp, ArrayRef<int64_t>,
-                                                const DeviceLimits &) const override {
-    return {};
-  }
-
   FailureOr<WorkShape> getWorkShape(kernel::FuncOp func) const override {
     MLIRContext *context = func.getContext();
     auto map = [&](AffineExpr expr) { return AffineMap::get(0, 1, expr); };
