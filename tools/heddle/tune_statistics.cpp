@@ -21,8 +21,10 @@ double signTest(unsigned wins, unsigned losses) {
   const double n = wins + losses;
   // Sum of n choose k for k from |wins| to n, over 2^n; by logarithms, since both overflow.
   double probability = 0;
-  for (double k = wins; k <= n; ++k)
+  for (unsigned count = wins; count <= wins + losses; ++count) {
+    const double k = count;
     probability += std::exp(std::lgamma(n + 1) - std::lgamma(k + 1) - std::lgamma(n - k + 1) - n * std::log(2.0));
+  }
   return std::min(probability, 1.0);
 }
 

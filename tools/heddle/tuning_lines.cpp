@@ -64,7 +64,8 @@ void TuningLines::read(const std::string &path, std::vector<std::string> &remark
     if (std::optional<TuningEntry> entry = parseTuningLine(line, reason))
       add(*entry);
     else
-      remarks.push_back(path + ":" + std::to_string(number) + ": line left out: " + reason);
+      remarks.push_back(std::string(path).append(":").append(std::to_string(number)).append(": line left out: ") +=
+                        reason);
   }
 }
 

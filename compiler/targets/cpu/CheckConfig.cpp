@@ -18,8 +18,9 @@ static constexpr int64_t kMostScratchBytes = int64_t(64) << 20;
 
 std::optional<NumberRange> getNumberRange(kernel::FuncOp func, StringRef key) {
   static const std::pair<StringRef, NumberRange> kRanges[] = {
-      // Rows of a tile are the lanes of a vector where attention merges them.
-      {config::kRowTile, {1, kLanes}},
+      // Rows of a tile are the lanes of a vector where attention merges them. A tile of one row has no half that a tail
+      // could share with it.
+      {config::kRowTile, {2, kLanes}},
       {config::kColumnVectors, {1, 8}},
       {config::kRowsPerItem, {1, 4096}},
       {config::kGroupsPerItem, {1, 64}},
@@ -134,6 +135,8 @@ private:
       fail(said);
       return;
     }
+    if (get(config::kGroupsPerItem) > 1 && plan->contract.lhsCopy == LhsCopy::None)
+      fail("has groups_per_item " + Twine(get(config::kGroupsPerItem)) + ", expects 1 where no rows are copied");
     auto scratch = dyn_cast<AffineConstantExpr>(plan->items.scratchBytes);
     if (scratch && scratch.getValue() > kMostScratchBytes)
       fail("needs " + Twine(scratch.getValue()) + " bytes of scratch a thread, more than " + Twine(kMostScratchBytes));

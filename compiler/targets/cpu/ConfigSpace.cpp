@@ -114,8 +114,9 @@ void ConfigSpace::addContracts(const KernelPlan &plan) {
   // Blocks with scales hold two sums for each element.
   int64_t sums = plan.contract.blockSteps != 0 ? 2 : 1;
   SmallVector<int64_t> groupCounts = {1};
+  // Groups of an item share what is copied for them.
   for (int64_t groups : {2, 4, 8})
-    if (groups < panels)
+    if (copies && groups < panels)
       groupCounts.push_back(groups);
   SmallVector<int64_t> fetching =
       packs ? SmallVector<int64_t>{get(config::kPrefetchRows), 0, 1} : SmallVector<int64_t>{get(config::kPrefetchRows)};
@@ -127,7 +128,7 @@ void ConfigSpace::addContracts(const KernelPlan &plan) {
                   addEach(config::kGrainWork, chooseGrains(), choices, [&](auto all) { add(all); });
                 });
   }
-  for (int64_t height = 1; height <= 8; ++height)
+  for (int64_t height = 2; height <= 8; ++height)
     for (int64_t vectors = 1; vectors <= std::min<int64_t>(4, panels); ++vectors) {
       // Fewer accumulators than these leave multipliers waiting whatever else is done.
       int64_t accumulators = height * vectors * registers.perVector;

@@ -76,17 +76,17 @@ struct capability {
   uint32_t features;
 };
 constexpr capability known_capabilities[] = {
-    {0, 0},                                        // Matrix
-    {1, 0},                                        // Shader
-    {9, feature_float16},                          // Float16
-    {39, feature_int8},                            // Int8
-    {61, 0},                                       // GroupNonUniform
-    {63, feature_subgroup_arithmetic},             // GroupNonUniformArithmetic
-    {65, feature_subgroup_shuffle},                // GroupNonUniformShuffle
-    {4433, feature_storage_16bit},                 // StorageBuffer16BitAccess
-    {4448, feature_storage_8bit},                  // StorageBuffer8BitAccess
-    {6018, feature_dot | feature_dot_accelerated}, // DotProductInput4x8BitPacked
-    {6019, feature_dot | feature_dot_accelerated}, // DotProduct
+    {0, 0},                                                 // Matrix
+    {1, 0},                                                 // Shader
+    {9, feature_float16},                                   // Float16
+    {39, feature_int8},                                     // Int8
+    {61, 0},                                                // GroupNonUniform
+    {63, feature_subgroup_arithmetic},                      // GroupNonUniformArithmetic
+    {65, feature_subgroup_shuffle | feature_subgroup_of_8}, // GroupNonUniformShuffle
+    {4433, feature_storage_16bit},                          // StorageBuffer16BitAccess
+    {4448, feature_storage_8bit},                           // StorageBuffer8BitAccess
+    {6018, feature_dot | feature_dot_accelerated},          // DotProductInput4x8BitPacked
+    {6019, feature_dot | feature_dot_accelerated},          // DotProduct
 };
 
 /// Sizes that nobody knows, or that don't fit, stay so in sums and products.
