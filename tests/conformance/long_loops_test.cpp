@@ -139,8 +139,9 @@ TEST(LongLoops, RankingsAreRight) {
 
 TEST(LongLoops, ScattersAreRight) { check_long(kScatter, "scatter", {70'000}, 0, Outcome::Right); }
 
-TEST(LongLoops, ProductsAreRightOrFail) {
-  check_long(packed_product(4, 300'000), "product", {1}, 1e-4, Outcome::RightOrError);
+TEST(LongLoops, ProductsAreRight) {
+  // Four k a round. Beyond 262,140 the kernel fails its self-test on lavapipe already.
+  check_long(packed_product(4, 200'000), "product", {1}, 1e-4, Outcome::Right);
 }
 
 TEST(LongLoops, AttentionIsRightOrFails) {
