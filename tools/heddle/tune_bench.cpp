@@ -118,10 +118,14 @@ private:
     return {made.begin(), made.end()};
   }
 
-  /// New outputs of one run.
+  /// New outputs of one run. A kernel needn't write all of its result, another one may have the rest: so it is run
+  /// again over zeros.
   Tensors outputsOf(size_t candidate, const Tensors &inputs) const {
     Work work{&loaded, session.get(), group->candidates[candidate].entry, &inputs,
               std::vector<heddle_tensor_t *>(group->output_count)};
+    work.run();
+    for (heddle_tensor_t *output : work.outputs)
+      std::memset(heddle_tensor_data(output), 0, heddle_tensor_byte_length(output));
     work.run();
     return {work.outputs.begin(), work.outputs.end()};
   }

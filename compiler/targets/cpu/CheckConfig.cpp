@@ -18,9 +18,8 @@ static constexpr int64_t kMostScratchBytes = int64_t(64) << 20;
 
 std::optional<NumberRange> getNumberRange(kernel::FuncOp func, StringRef key) {
   static const std::pair<StringRef, NumberRange> kRanges[] = {
-      // Rows of a tile are the lanes of a vector where attention merges them. A tile of one row has no half that a tail
-      // could share with it.
-      {config::kRowTile, {2, kLanes}},
+      // Rows of a tile are the lanes of a vector where attention merges them.
+      {config::kRowTile, {1, kLanes}},
       {config::kColumnVectors, {1, 8}},
       {config::kRowsPerItem, {1, 4096}},
       {config::kGroupsPerItem, {1, 64}},

@@ -128,7 +128,7 @@ void ConfigSpace::addContracts(const KernelPlan &plan) {
                   addEach(config::kGrainWork, chooseGrains(), choices, [&](auto all) { add(all); });
                 });
   }
-  for (int64_t height = 2; height <= 8; ++height)
+  for (int64_t height = 1; height <= 8; ++height)
     for (int64_t vectors = 1; vectors <= std::min<int64_t>(4, panels); ++vectors) {
       // Fewer accumulators than these leave multipliers waiting whatever else is done.
       int64_t accumulators = height * vectors * registers.perVector;

@@ -77,8 +77,8 @@ TEST_F(TunedConfigsTest, TakesTheTableItself) { EXPECT_EQ(target->checkConfig(fu
 TEST_F(TunedConfigsTest, RefusesNumbersThatCodeCannotBeMadeOf) {
   EXPECT_EQ(check("row_tile", nullptr), "lacks 'row_tile'");
   EXPECT_EQ(check("speed", number(11)), "has 'speed', which this kernel has no use for");
-  EXPECT_EQ(check("row_tile", number(0)), "has 'row_tile' of 0, expects 2 to 16");
-  EXPECT_EQ(check("row_tile", StringAttr::get(&context, "6")), "has 'row_tile' of another type, expects 2 to 16");
+  EXPECT_EQ(check("row_tile", number(0)), "has 'row_tile' of 0, expects 1 to 16");
+  EXPECT_EQ(check("row_tile", StringAttr::get(&context, "6")), "has 'row_tile' of another type, expects 1 to 16");
   EXPECT_EQ(check("rows_per_item", number(100)), "has rows_per_item 100, expects a multiple of row_tile 6");
   EXPECT_EQ(check("column_vectors", number(8)), "has more than 32 accumulators: row_tile 6 by column_vectors 8");
   EXPECT_EQ(check("few_rows", number(0)), "expects few_rows and few_row_vectors to be both 0 or both not");
@@ -126,7 +126,7 @@ TEST_F(TunedConfigsTest, SaysWhatItRefused) {
   std::vector<TunedUse> uses = getTunedUses(*module);
   ASSERT_EQ(uses.size(), 2u);
   EXPECT_EQ(uses[0].rows, "1");
-  EXPECT_EQ(uses[0].problem, "has 'row_tile' of 99, expects 2 to 16");
+  EXPECT_EQ(uses[0].problem, "has 'row_tile' of 99, expects 1 to 16");
   EXPECT_EQ(uses[1].problem, "");
   EXPECT_EQ(uses[1].file, "x.tuning.jsonl");
 }
