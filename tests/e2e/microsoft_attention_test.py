@@ -142,7 +142,8 @@ def draw_quantized(seed):
     code = np.dtype(draw.among(np.uint8, np.int8))
     shape = [columns] if draw.chance(0.5) else []
     draw.add("input", draw.dims["input"], draw.random.integers(0, 256, draw.feeds["input"].shape).astype(np.uint8))
-    draw.add("weights", [width, columns], draw.random.integers(0, 100, (width, columns)).astype(code))
+    largest = 99 if code == np.uint8 else min(99, models.largest_weight_code())
+    draw.add("weights", [width, columns], draw.random.integers(0, largest + 1, (width, columns)).astype(code))
     draw.add("bias", [columns])
     draw.add("input_scale", [], np.float32(0.02))
     draw.add("weight_scale", shape, draw.random.uniform(0.005, 0.01, shape).astype(np.float32))

@@ -5,6 +5,7 @@ MiniLM-L3 comes from the cache that tools/fetch fills, the small exports of many
 beside the repository. Where one is missing a test is skipped and says what to do; in CI it fails.
 """
 
+import functools
 import os
 import pathlib
 import subprocess
@@ -12,6 +13,7 @@ import unittest
 
 import numpy as np
 import onnxruntime
+from onnx import TensorProto, helper
 
 SOURCE = pathlib.Path(os.environ["HEDDLE_SOURCE_DIR"])
 SHARED = pathlib.Path(os.environ["HEDDLE_SHARED_DIR"])
@@ -55,6 +57,22 @@ def exports():
     return [folder / "model.onnx" for folder in folders]
 
 
+@functools.cache
+def largest_weight_code():
+    """The largest signed weight that onnxruntime multiplies exactly on this CPU.
+
+    Without VNNI it adds two products of bytes in 16 bits, where 255 * 127 * 2 saturates and 255 * 63 * 2 doesn't.
+    """
+    graph = helper.make_graph([helper.make_node("MatMulInteger", ["a", "b"], ["y"])], "probe",
+                              [helper.make_tensor_value_info("a", TensorProto.UINT8, [1, 2]),
+                               helper.make_tensor_value_info("b", TensorProto.INT8, [2, 1])],
+                              [helper.make_tensor_value_info("y", TensorProto.INT32, [1, 1])])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    product = session.run(None, {"a": np.full((1, 2), 255, np.uint8), "b": np.full((2, 1), 127, np.int8)})[0]
+    return 127 if product.item() == 255 * 127 * 2 else 63
+
+
 class Oracle:
     """onnxruntime on one model: the other engine's numbers, with |as_written| those of each node on its own."""
 
@@ -63,6 +81,8 @@ class Oracle:
         if as_written:
             options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
         options.intra_op_num_threads = 1
+        # Constant weights become unsigned where products of signed ones would saturate: see largest_weight_code.
+        options.add_session_config_entry("session.x64quantprecision", "1")
         # Warnings about unused initialisers would drown the test's own output.
         options.log_severity_level = 3
         self.session = onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])

@@ -58,6 +58,13 @@ class Draw:
         limits = np.iinfo(code or self.code)
         return self.random.integers(limits.min, limits.max + 1, shape).astype(code or self.code)
 
+    def weights(self, *shape, code):
+        """Codes of a product's right side, as large as onnxruntime multiplies exactly."""
+        if code != np.int8:
+            return self.codes(*shape, code=code)
+        limit = models.largest_weight_code()
+        return self.random.integers(-limit - 1, limit + 1, shape).astype(np.int8)
+
     def floats(self, *shape):
         return self.random.standard_normal(shape).astype(np.float32)
 
@@ -99,7 +106,7 @@ def draw_product(draw, rows, depth, columns, batch=()):
     # onnxruntime multiplies signed bytes by signed ones alone.
     code = np.dtype(np.int8 if draw.code == np.int8 else draw.among(np.uint8, np.int8))
     shape = (columns,) if by_column else draw.among((), (1,))
-    return (draw.codes(*batch, rows, depth), draw.codes(depth, columns, code=code), draw.scale(*shape),
+    return (draw.codes(*batch, rows, depth), draw.weights(depth, columns, code=code), draw.scale(*shape),
             draw.zero(*shape, code=code))
 
 
@@ -147,7 +154,7 @@ def draw_conv(op):
         kernel = draw.among((3,), (3, 2), (1, 1))
         code = np.dtype(np.int8 if draw.code == np.int8 else draw.among(np.uint8, np.int8))
         codes = draw.codes(2, channels, *([9] * len(kernel)))
-        weight = draw.codes(features, channels // group, *kernel, code=code)
+        weight = draw.weights(features, channels // group, *kernel, code=code)
         draw.attributes.update(group=group, pads=[1] * (2 * len(kernel)), strides=[draw.among(1, 2)] * len(kernel))
         if op == "ConvInteger":
             draw.code = np.dtype(np.uint8)

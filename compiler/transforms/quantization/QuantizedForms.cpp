@@ -5,6 +5,8 @@
 #include "compiler/transforms/quantization/QuantizedForms.h"
 
 #include "dialects/nn/ConstantData.h"
+#include "dialects/nn/Locations.h"
+#include "dialects/nn/NnDialect.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
 
@@ -54,17 +56,24 @@ ProductForm QuantizedForms::getProduct(OpBuilder &builder, Operation *op) {
   return product;
 }
 
-/// Names |smoothed| after |activation|, where that has a name: who compares kernels sees the codes' very source.
-static void nameSmoothed(Value smoothed, Value activation) {
-  auto result = dyn_cast<OpResult>(activation);
+/// The name of |value|; where it has none, of the node at |loc|.
+static std::string getName(Value value, Location loc) {
+  auto result = dyn_cast<OpResult>(value);
   auto names = result ? result.getOwner()->getAttrOfType<ArrayAttr>(NnDialect::getOutputsAttrName()) : ArrayAttr();
-  auto name = names && result.getResultNumber() < names.size() ? dyn_cast<StringAttr>(names[result.getResultNumber()])
-                                                               : StringAttr();
-  if (!name || name.empty())
+  if (names && result.getResultNumber() < names.size())
+    if (auto name = dyn_cast<StringAttr>(names[result.getResultNumber()]); name && !name.empty())
+      return name.str();
+  std::optional<OnnxNode> node = findOnnxNode(loc);
+  return node ? node->name.str() : "";
+}
+
+/// Names the results of |op| by |suffixes| after |name|: who compares kernels sees the codes and their very source.
+static void nameResults(Operation *op, StringRef name, ArrayRef<StringRef> suffixes) {
+  if (name.empty())
     return;
-  Builder builder(smoothed.getContext());
-  smoothed.getDefiningOp()->setAttr(NnDialect::getOutputsAttrName(),
-                                    builder.getStrArrayAttr({(name.getValue() + " smoothed").str()}));
+  SmallVector<std::string> names = llvm::map_to_vector(suffixes, [&](StringRef suffix) { return (name + suffix).str(); });
+  op->setAttr(NnDialect::getOutputsAttrName(),
+              Builder(op->getContext()).getStrArrayAttr(llvm::to_vector_of<StringRef>(names)));
 }
 
 Value QuantizedForms::buildIntegerProduct(OpBuilder &builder, Location loc, const ProductForm &product) {
@@ -73,14 +82,16 @@ Value QuantizedForms::buildIntegerProduct(OpBuilder &builder, Location loc, cons
   QuantizeRowsOp &codes = rows[product.lhs];
   if (!codes) {
     Value activation = product.lhs;
+    std::string name = getName(activation, loc);
     if (isSmoothed) {
       SmallVector<float> inverses;
       for (float factor : factors->second)
         inverses.push_back(1 / factor);
       activation = multiply(builder, loc, activation, makeVector(builder, loc, inverses, /*isColumn=*/false));
-      nameSmoothed(activation, product.lhs);
+      nameResults(activation.getDefiningOp(), name, {" smoothed"});
     }
     codes = builder.create<QuantizeRowsOp>(loc, activation);
+    nameResults(codes, name, {" codes", " scales", " zero points"});
   }
   Value matrix = product.weight;
   if (isSmoothed)
