@@ -62,7 +62,8 @@ class RealModelsTest(case.ArtifactTestCase):
         self.assertEqual([entry["raised"] for entry in attentions], [True] * 8)
         self.verify(model, artifact)
         # Optimised, as it multiplies exactly then on every CPU, and by the same numbers as written.
-        (actual, states), = self.outputs(model, artifact, {"input_ids": tokens, "attention_mask": mask}, as_written=False)
+        feeds = {"input_ids": tokens, "attention_mask": mask}
+        (actual, states), = self.outputs(model, artifact, feeds, as_written=False)
         self.assertGreaterEqual(cosine(actual, states), COSINE)
 
         model, artifact, attentions = self.compile("flan-t5-small-int8", "decoder.onnx")

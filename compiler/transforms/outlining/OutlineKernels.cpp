@@ -89,6 +89,23 @@ static void widenHalfBytes(func::FuncOp func) {
   }
 }
 
+/// Concats of many parts become trees of concats of a few. A kernel looks at each of its parts for every element that
+/// it writes, and code generators take the square of a kernel's length.
+static void splitConcats(func::FuncOp func) {
+  constexpr size_t kMostParts = 32;
+  for (auto op : llvm::make_early_inc_range(func.getOps<nn::ConcatOp>())) {
+    OpBuilder builder(op);
+    SmallVector<Value> parts(op.getInputs());
+    while (parts.size() > kMostParts) {
+      SmallVector<Value> joined;
+      for (ArrayRef<Value> rest = parts; !rest.empty(); rest = rest.drop_front(std::min(kMostParts, rest.size())))
+        joined.push_back(builder.create<nn::ConcatOp>(op.getLoc(), rest.take_front(kMostParts), op.getAxis()));
+      parts = std::move(joined);
+    }
+    op.getInputsMutable().assign(parts);
+  }
+}
+
 /// Why |op| has no kernel; empty if it has one.
 static StringRef findObstacle(Operation *op, const ShapeAnalysis &analysis) {
   if (op->getNumResults() == 1 && analysis.getElements(op->getResult(0)))
@@ -149,6 +166,7 @@ struct OutlineKernelsPass : public nn::impl::OutlineKernelsPassBase<OutlineKerne
 
   LogicalResult outline(func::FuncOp func, ProgramLibrary &library) {
     widenHalfBytes(func);
+    splitConcats(func);
     std::unique_ptr<ShapeAnalysis> analysis = ShapeAnalysis::create(func);
     if (!analysis)
       return failure();

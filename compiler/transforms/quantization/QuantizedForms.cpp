@@ -71,7 +71,8 @@ static std::string getName(Value value, Location loc) {
 static void nameResults(Operation *op, StringRef name, ArrayRef<StringRef> suffixes) {
   if (name.empty())
     return;
-  SmallVector<std::string> names = llvm::map_to_vector(suffixes, [&](StringRef suffix) { return (name + suffix).str(); });
+  SmallVector<std::string> names =
+      llvm::map_to_vector(suffixes, [&](StringRef suffix) { return (name + suffix).str(); });
   op->setAttr(NnDialect::getOutputsAttrName(),
               Builder(op->getContext()).getStrArrayAttr(llvm::to_vector_of<StringRef>(names)));
 }
