@@ -55,11 +55,13 @@ private:
 
   std::optional<Fit> matchFeatures(const TuningEntry &entry) const {
     const llvm::json::Array *listed = entry.device.getArray("features");
+    if (!listed)
+      return std::nullopt;
     llvm::SmallVector<llvm::StringRef> features;
-    for (const llvm::json::Value &feature : listed ? *listed : llvm::json::Array())
+    for (const llvm::json::Value &feature : *listed)
       if (std::optional<llvm::StringRef> name = feature.getAsString())
         features.push_back(*name);
-    return listed && target.isCodeForFeatures(features) ? std::optional<Fit>({0, "same ISA"}) : std::nullopt;
+    return target.isCodeForFeatures(features) ? std::optional<Fit>({0, "same ISA"}) : std::nullopt;
   }
 
   const TuningSources &sources;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Kernels with another config in each bucket of rows give, at each bucket's least and greatest number of rows, the bits
-// of the kernel with the table's config alone.
+// of the kernel with the table's config alone; so do those with the configs that a search would measure.
 
 #include "compiler/targets/ConfigJson.h"
+#include "compiler/targets/TargetRegistry.h"
 #include "compiler/targets/common/ChooseTuned.h"
 #include "compiler/targets/common/KernelSignature.h"
 #include "compiler/targets/vulkan/ShaderPlan.h"
@@ -65,6 +66,19 @@ TunedConfigs vary(kernel::FuncOp kernel, bool is_vulkan) {
   return tuned;
 }
 
+/// Expects |actual| to give, all at once and item by item, the bits of |expected| in kernel |name|.
+void expect_same_bits(kernel_module &actual, kernel_module &expected, const std::string &name,
+                      const std::vector<int64_t> &sizes, const std::string &where) {
+  std::vector<host_tensor> inputs = random_inputs(expected.func(name), sizes, /*seed=*/7);
+  kernel_result right = expected.run(name, inputs, sizes);
+  for (int64_t items_per_call : {0, 1}) {
+    kernel_result given = actual.run(name, inputs, sizes, items_per_call);
+    ASSERT_EQ(given.outputs.size(), right.outputs.size());
+    for (size_t i = 0; i < given.outputs.size(); ++i)
+      EXPECT_TRUE(given.outputs[i].bytes == right.outputs[i].bytes) << where;
+  }
+}
+
 /// Runs kernel |name| of |text| on |target| with the table's config and with one a bucket.
 void check_buckets(const std::string &target, const std::string &text, const std::string &name,
                    llvm::function_ref<std::vector<int64_t>(int64_t rows)> sizes_of) {
@@ -77,17 +91,8 @@ void check_buckets(const std::string &target, const std::string &text, const std
   EXPECT_EQ(uses.size(), getRowBuckets().size());
   for (const TunedUse &use : uses)
     EXPECT_EQ(use.problem, "") << "rows " << use.rows;
-  for (int64_t rows : {0, 1, 2, 4, 5, 16, 17, 64, 65, 256, 257}) {
-    std::vector<int64_t> sizes = sizes_of(rows);
-    std::vector<host_tensor> inputs = random_inputs(plain->func(name), sizes, /*seed=*/static_cast<unsigned>(rows));
-    kernel_result expected = plain->run(name, inputs, sizes);
-    for (int64_t items_per_call : {0, 1}) {
-      kernel_result actual = varied->run(name, inputs, sizes, items_per_call);
-      ASSERT_EQ(actual.outputs.size(), expected.outputs.size());
-      for (size_t i = 0; i < actual.outputs.size(); ++i)
-        EXPECT_TRUE(actual.outputs[i].bytes == expected.outputs[i].bytes) << target << ", " << rows << " rows";
-    }
-  }
+  for (int64_t rows : {0, 1, 2, 4, 5, 16, 17, 64, 65, 256, 257})
+    expect_same_bits(*varied, *plain, name, sizes_of(rows), target + ", " + std::to_string(rows) + " rows");
 }
 
 TEST(Buckets, GiveTheBitsOfOneConfigForProducts) {
@@ -108,6 +113,81 @@ TEST(Buckets, GiveTheBitsOfOneConfigForAttention) {
   text.mask = kCausal;
   for (const std::string &target : runnable_targets())
     check_buckets(target, text.build(), "attention", [](int64_t rows) { return std::vector<int64_t>{1, rows, 40}; });
+}
+
+//===----------------------------------------------------------------------===//
+// Configs that a search would measure
+//===----------------------------------------------------------------------===//
+
+/// Runs kernel |name| of |text| on |target| with |config| for all numbers of rows beside |plain|.
+void check_config(const std::string &target, const std::string &text, kernel_module &plain, const std::string &name,
+                  DictionaryAttr config, ArrayRef<std::vector<int64_t>> shapes) {
+  TunedConfigs tuned;
+  for (const RowBucket &bucket : getRowBuckets())
+    tuned.set(getKernelSignature(plain.func(name)), bucket.name,
+              {configToJson(config), "test.tuning.jsonl", "this device"});
+  auto varied = kernel_module::compile(text, target, &tuned);
+  ASSERT_TRUE(varied);
+  std::string where = target + ", " + formatConfig(config);
+  for (const TunedUse &use : getTunedUses(varied->func(name)->getParentOfType<ModuleOp>()))
+    EXPECT_EQ(use.problem, "") << where;
+  for (const std::vector<int64_t> &sizes : shapes)
+    expect_same_bits(*varied, plain, name, sizes, where + ", rows " + std::to_string(sizes.back()));
+}
+
+/// The same for |most| of the configs that are enumerated at the first of |shapes|, from all parts of their order.
+void check_candidates(const std::string &target, const std::string &text, const std::string &name, size_t most,
+                      ArrayRef<std::vector<int64_t>> shapes) {
+  auto plain = kernel_module::compile(text, target);
+  ASSERT_TRUE(plain);
+  std::unique_ptr<Target> space = llvm::cantFail(parseTarget(llvm::StringRef(target).split(' ').first));
+  std::vector<ConfigCandidate> all = space->enumerateConfigs(plain->func(name), shapes.front(), DeviceLimits());
+  EXPECT_GT(all.size(), 1u);
+  for (size_t i = 1; i < all.size(); i += llvm::divideCeil(all.size(), most))
+    check_config(target, text, *plain, name, all[i].config, shapes);
+}
+
+/// Tiles of every height, whose tails share rows with a whole tile where they can: all of them, and one row more.
+TEST(Configs, OfAnyHeightWriteAllRows) {
+  std::string text = packed_product(20, 7);
+  for (const std::string &target : runnable_targets()) {
+    if (target == "vulkan")
+      continue;
+    auto plain = kernel_module::compile(text, target);
+    ASSERT_TRUE(plain);
+    DictionaryAttr table =
+        plain->func("product")->getAttrOfType<kernel::LoweringConfigAttr>(kernel::kConfigAttrName).getEntries();
+    for (int64_t height = 1; height <= 8; ++height) {
+      std::vector<std::vector<int64_t>> shapes;
+      for (int64_t rows = 1; rows <= 3 * height + 1; ++rows)
+        shapes.push_back({rows});
+      DictionaryAttr config = with(table, {{"row_tile", height},
+                                           {"column_vectors", 1},
+                                           {"rows_per_item", 2 * height},
+                                           {"groups_per_item", 1 + height % 2},
+                                           {"few_rows", 0},
+                                           {"few_row_vectors", 0},
+                                           {"split_row_tail", 1}});
+      check_config(target, text, *plain, "product", config, shapes);
+    }
+  }
+}
+
+TEST(Configs, OfASearchGiveTheBitsOfTheTableForProducts) {
+  for (const std::string &target : runnable_targets()) {
+    check_candidates(target, packed_product(88, 36), "product", 6, {{9}, {38}, {1}});
+    check_candidates(target, packed_product(48, 16), "product", 6, {{2}, {3}});
+  }
+  for (const std::string &target : byte_targets())
+    check_candidates(target, byte_product(72, 38), "product", 4, {{21}, {5}});
+}
+
+TEST(Configs, OfASearchGiveTheBitsOfTheTableForAttention) {
+  attention_text text;
+  text.head_size = text.value_size = 16;
+  text.mask = kCausal;
+  for (const std::string &target : runnable_targets())
+    check_candidates(target, text.build(), "attention", 3, {{1, 21, 40}, {1, 3, 7}});
 }
 
 } // namespace

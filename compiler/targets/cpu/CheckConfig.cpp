@@ -114,9 +114,10 @@ private:
            " by column_vectors " + Twine(get(config::kColumnVectors)));
     if (!isa<kernel::ContractOp>(func.getRoot()))
       return;
-    if (get(config::kRowsPerItem) % get(config::kRowTile) != 0)
+    int64_t rowTile = std::max<int64_t>(get(config::kRowTile), 1);
+    if (get(config::kRowsPerItem) % rowTile != 0)
       fail("has rows_per_item " + Twine(get(config::kRowsPerItem)) + ", expects a multiple of row_tile " +
-           Twine(get(config::kRowTile)));
+           Twine(rowTile));
     // Few rows are one item's.
     if (get(config::kFewRows) > get(config::kRowsPerItem))
       fail("has few_rows " + Twine(get(config::kFewRows)) + ", expects at most rows_per_item " +
@@ -134,8 +135,6 @@ private:
       fail(said);
       return;
     }
-    if (get(config::kGroupsPerItem) > 1 && plan->contract.lhsCopy == LhsCopy::None)
-      fail("has groups_per_item " + Twine(get(config::kGroupsPerItem)) + ", expects 1 where no rows are copied");
     auto scratch = dyn_cast<AffineConstantExpr>(plan->items.scratchBytes);
     if (scratch && scratch.getValue() > kMostScratchBytes)
       fail("needs " + Twine(scratch.getValue()) + " bytes of scratch a thread, more than " + Twine(kMostScratchBytes));

@@ -7,6 +7,7 @@
 #include "compiler/targets/cpu/ConfigSpace.h"
 
 #include "compiler/targets/common/EvaluateSizes.h"
+#include "compiler/targets/cpu/CheckConfig.h"
 #include "compiler/targets/cpu/ConfigBuckets.h"
 #include "compiler/targets/cpu/CpuConfig.h"
 #include "compiler/targets/cpu/CpuCost.h"
@@ -60,7 +61,8 @@ private:
 } // namespace
 
 void ConfigSpace::add(DictionaryAttr config) {
-  if (!seen.insert(config).second)
+  // What a file may not say is no candidate.
+  if (!seen.insert(config).second || !checkConfig(func, config, target).empty())
     return;
   FailureOr<KernelPlan> plan = KernelPlan::create(func, kernel::LoweringConfigAttr::get(func.getContext(), config));
   if (succeeded(plan))
@@ -139,10 +141,11 @@ void ConfigSpace::addContracts(const KernelPlan &plan) {
         // Copied rows stay in the L2 cache.
         if (copies && itemRows * depth * 4 > 2 * limits.l2Bytes)
           continue;
-        SmallVector<Choice> tile = {{config::kRowTile, height},
-                                    {config::kColumnVectors, vectors},
-                                    {config::kRowsPerItem, itemRows},
-                                    {config::kFewRows, rows <= get(config::kFewRows) ? 0 : get(config::kFewRows)}};
+        SmallVector<Choice> tile = {
+            {config::kRowTile, height}, {config::kColumnVectors, vectors}, {config::kRowsPerItem, itemRows}};
+        // Few rows would have no use for the tile.
+        if (rows <= get(config::kFewRows))
+          tile.append({{config::kFewRows, 0}, {config::kFewRowVectors, 0}});
         addEach(config::kGroupsPerItem, groupCounts, tile, [&](ArrayRef<Choice> grouped) {
           addEach(config::kPrefetchRows, fetching, grouped, [&](ArrayRef<Choice> choices) { add(choices); });
         });
@@ -151,12 +154,15 @@ void ConfigSpace::addContracts(const KernelPlan &plan) {
 }
 
 void ConfigSpace::addAttentions(const KernelPlan &plan) {
-  // The tile of registers stays the table's: which other ones add in its order isn't known.
   int64_t queries =
       evaluateSizes(plan.toExpr(plan.nest.bounds[kernel::AttentionOp::Row]), sizes) * plan.attention.heads;
-  addEach(config::kBlockQ, chooseItemRows(queries, plan.attention.rowTile), {}, [&](ArrayRef<Choice> choices) {
-    addEach(config::kGrainWork, chooseGrains(), choices, [&](ArrayRef<Choice> all) { add(all); });
-  });
+  constexpr int64_t kLowest = 3, kHighest = 8;
+  for (int64_t height = kLowest; height <= kHighest; ++height)
+    if (registers.hold(height, plan.attention.columnVectors))
+      addEach(config::kBlockQ, chooseItemRows(queries, height), {{config::kRowTile, height}},
+              [&](ArrayRef<Choice> choices) {
+                addEach(config::kGrainWork, chooseGrains(), choices, [&](ArrayRef<Choice> all) { add(all); });
+              });
 }
 
 void ConfigSpace::addStreams(const KernelPlan &plan) {

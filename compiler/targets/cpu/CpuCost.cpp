@@ -74,8 +74,8 @@ double Estimate::efficiency(int64_t rows, int64_t vectors) const {
 double Estimate::tileRows(int64_t rows, int64_t height, int64_t vectors) const {
   int64_t whole = rows / height, rest = rows % height;
   SmallVector<int64_t> pieces;
-  bool splits = plan.config.getInteger(config::kSplitRowTail) != 0 && rest < height / 2 && whole > 0;
-  if (rest != 0 && splits) {
+  RowTiles tiles{height, plan.config.getInteger(config::kSplitRowTail) != 0, rest};
+  if (rest != 0 && rest <= tiles.getMostShared() && whole > 0) {
     --whole;
     pieces = {(rest + height + 1) / 2, (rest + height) / 2};
   } else if (rest != 0) {

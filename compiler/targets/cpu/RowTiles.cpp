@@ -56,7 +56,7 @@ static void emitTail(KernelEmitter &emitter, const RowTiles &tiles, Value begin,
   OpBuilder &b = emitter.b;
   Location loc = emitter.loc;
   SmallVector<int64_t> sizes = llvm::to_vector(llvm::seq<int64_t>(1, tiles.height));
-  if (!tiles.split) {
+  if (tiles.getMostShared() == 0) {
     if (tiles.rest)
       sizes = {*tiles.rest};
     emitSwitch(emitter, tail, sizes, [&](int64_t rows) { body(begin, rows); }, /*mayBeNone=*/true);
@@ -82,9 +82,9 @@ void forRowTiles(KernelEmitter &emitter, const RowTiles &tiles, Value begin, Val
   Value count = emitter.sub(end, begin), tileRows = emitter.index(tiles.height);
   Value rest = b.create<arith::RemUIOp>(loc, count, tileRows);
   Value tail = rest;
-  if (tiles.split) {
+  if (int64_t most = tiles.getMostShared()) {
     Value isShort = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ule, emitter.sub(rest, emitter.index(1)),
-                                            emitter.index(tiles.height / 2 - 1));
+                                            emitter.index(most - 1));
     Value hasTile = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::uge, count, tileRows);
     Value shares = b.create<arith::AndIOp>(loc, isShort, hasTile);
     tail = b.create<arith::SelectOp>(loc, shares, emitter.add(rest, tileRows), rest);

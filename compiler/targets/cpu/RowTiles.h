@@ -17,10 +17,13 @@ void emitSwitch(KernelEmitter &emitter, mlir::Value value, llvm::ArrayRef<int64_
 
 struct RowTiles {
   int64_t height = 0;
-  /// Few rows alone leave the multipliers waiting: a tail of less than half a tile shares the rows of one whole tile.
+  /// Few rows alone leave the multipliers waiting: a tail of up to half a tile shares the rows of one whole tile.
   bool split = false;
   /// Rows left behind whole tiles, where it is known.
   std::optional<int64_t> rest;
+
+  /// The longest tail that does. Halves of it and a whole tile must be lower than one, which takes three rows.
+  int64_t getMostShared() const { return split && height >= 3 ? height / 2 : 0; }
 };
 
 /// Rows of each but the last of the ceil(total / most) items that share |total| rows evenly: at most |most|, a multiple
