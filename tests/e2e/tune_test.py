@@ -29,9 +29,19 @@ class TuneTest(case.ArtifactTestCase):
         # What the user of this machine has tuned is nothing to a test.
         os.environ["XDG_CONFIG_HOME"] = str(cls.scratch / "config")
         cls.model = models.exports()[0]
+        # All runs start from a file, whose kernel the model doesn't have.
+        cls.known = cls.scratch / "known.tuning.jsonl"
+        cls.known.write_text(json.dumps(cls.line()) + "\n")
+
+    @staticmethod
+    def line():
+        device = json.loads(command.heddle("devices", "--json").stdout)["devices"][0]["tuning_device"]
+        return {"heddle_tuning": 1, "device": device, "signature": "f32_contract_x", "rows": "1", "config": {"a": 1},
+                "ratio": 0.9, "pairs": 21, "producer": "heddle 0.0.1"}
 
     def arguments(self, output, seconds):
-        return ["tune", self.model, "-o", output, "--time", f"{seconds}s", "--shape", "input_ids=2x5"]
+        return ["tune", self.model, "-o", output, "--time", f"{seconds}s", "--shape", "input_ids=2x5",
+                "--tuning", self.known]
 
     def start(self, output, seconds, ratios):
         """A tuning run that has measured at least RATIOS pairs."""
@@ -103,9 +113,7 @@ class TuneTest(case.ArtifactTestCase):
         self.check_file(path)
 
     def test_a_line_for_the_same_kernel_replaces_the_older_one(self):
-        device = json.loads(command.heddle("devices", "--json").stdout)["devices"][0]["tuning_device"]
-        old = {"heddle_tuning": 1, "device": device, "signature": "f32_contract_x", "rows": "1", "config": {"a": 1},
-               "ratio": 0.9, "pairs": 21, "producer": "heddle 0.0.1"}
+        old = self.line()
         others = [old | {"rows": "2-4"}, old | {"device": {"kind": "vulkan"}}]
         files = [self.scratch / name for name in ("a", "b")]
         files[0].write_text("".join(json.dumps(line) + "\n" for line in [old, others[0]]))

@@ -92,9 +92,9 @@ private:
 
   /// The files that tuning starts from. Ratios are to a known configuration, so they don't depend on it.
   std::string startText() const {
+    const TuningFiles files(tunings, request.noTuning ? UserTuning::Leave : UserTuning::Take);
     std::string text;
-    for (const std::string &path :
-         TuningFiles(tunings, request.noTuning ? UserTuning::Leave : UserTuning::Take).getPaths())
+    for (const std::string &path : files.getPaths())
       text += fileIdentity(path) + "; ";
     return text;
   }
