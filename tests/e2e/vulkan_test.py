@@ -15,6 +15,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper
 
+import candidates_test
 import case
 import cases_test
 import command
@@ -184,6 +185,13 @@ class VulkanTest(case.ArtifactTestCase):
         artifact = self.compiled(models.minilm(), "--quantize", "w8a8", "--no-measure")
         run = command.heddle("verify", artifact, models.minilm(), "--device", "vulkan", "--shape", "input_ids=2x9")
         self.assertIn("ok", run.stdout + run.stderr)
+
+
+class CandidatesTest(candidates_test.CandidatesTestCase):
+    device, targets = "vulkan", b"vulkan"
+
+    def test_candidates_of_shaders_give_the_expected_results(self):
+        self.check_all(most_candidates=3, shapes=candidates_test.SHAPES[:1])
 
 
 if __name__ == "__main__":

@@ -109,17 +109,29 @@ def ratio(baseline, other, pairs=PAIRS):
     return statistics.median(ratios)
 
 
+def slow_config(config, source, highest):
+    """CONFIG with other tiles of at most HIGHEST rows where it has such, which multiply too little at a time."""
+    if "row_tile" not in config:
+        return config
+    rows = source.randint(1, highest)
+    if "block_q" in config:  # attention, whose width is not free
+        return config | {"row_tile": rows}
+    return config | {"row_tile": rows, "column_vectors": source.randint(1, 4 // rows),
+                     "rows_per_item": rows * source.randint(4, 32)}
+
+
 def slow_start(bench, groups, table, seed):
-    """A file with a random legal config of each kernel, by which the model is slow, and how slow; drawn again from
-    fewer, worse ones until it is."""
+    """A file with a random legal config of each kernel, by which the model is slow, and how slow; drawn again until it
+    is, from lower tiles of rows."""
     source, path = random.Random(seed), bench.folder / f"slow-{seed}.tuning.jsonl"
-    for attempt in range(8):
+    for highest in (3, 2, 1):
         # The compiler puts what it expects to be slow last.
-        draw = [source.choice(group.configs[len(group.configs) * attempt // 8:]) for group in groups]
+        draw = [slow_config(source.choice(group.configs[len(group.configs) * (3 - highest) // 4:]), source, highest)
+                for group in groups]
         path.write_text("".join(bench.line(group.signature, group.rows, config) for group, config in zip(groups, draw)))
         slowness = ratio(table, bench.compile(f"slow-{seed}", path), 7)
         if slowness >= bench.plan.slow:
-            return path, slowness
+            break
     return path, slowness
 
 
