@@ -43,10 +43,7 @@ target_include_directories(heddle_compiler_flags INTERFACE ${PROJECT_SOURCE_DIR}
 target_compile_options(heddle_compiler_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions>
   -Wall -Wextra -Wno-unused-parameter)
 target_link_libraries(heddle_compiler_flags INTERFACE heddle_common_flags heddle_mlir Threads::Threads)
-if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
-  # Without it ccache misses whenever the header is rebuilt, even to the same bytes.
-  target_compile_options(heddle_compiler_flags INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:SHELL:-Xclang -fno-pch-timestamp>")
-endif()
+target_compile_options(heddle_compiler_flags INTERFACE ${HEDDLE_PCH_FLAGS})
 
 # One precompiled header for all compiler rooms (11 s of headers become 2 s a file). Its flags must equal theirs,
 # so both link heddle_compiler_flags and nothing that adds flags.

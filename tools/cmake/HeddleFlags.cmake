@@ -45,6 +45,12 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   endif()
 endif()
 
+# Of targets with a precompiled header: without it ccache misses whenever that is rebuilt, even to the same bytes.
+set(HEDDLE_PCH_FLAGS "")
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  set(HEDDLE_PCH_FLAGS "$<$<COMPILE_LANGUAGE:CXX>:SHELL:-Xclang -fno-pch-timestamp>")
+endif()
+
 add_library(heddle_runtime_flags INTERFACE)
 target_include_directories(heddle_runtime_flags INTERFACE ${PROJECT_SOURCE_DIR}/runtime/include)
 # A library we use may need exceptions inside one program (CLI11 in tools/heddle): that target says EXCEPTIONS.

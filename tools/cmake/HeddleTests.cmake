@@ -6,13 +6,18 @@ find_package(GTest REQUIRED)
 # The interpreter with the packages of tools/requirements.txt, else any: Python tests say which package they miss.
 find_program(HEDDLE_PYTHON python3 HINTS ${PROJECT_SOURCE_DIR}/build/python/bin REQUIRED)
 
-# heddle_add_test(NAME [COMPILER] SOURCES... [LINK...]): a GoogleTest program <build>/tests/bin/NAME, run by
-# ctest in the build root. HEDDLE_SOURCE_DIR and HEDDLE_SHARED_DIR in its environment lead to files it reads.
+# heddle_add_test(NAME [COMPILER] SOURCES... [LINK...] [PRECOMPILE...]): a GoogleTest program <build>/tests/bin/NAME,
+# run by ctest in the build root. HEDDLE_SOURCE_DIR and HEDDLE_SHARED_DIR in its environment lead to files it reads.
+# PRECOMPILE names headers that most of its many sources include, as the compiler's have theirs already.
 function(heddle_add_test name)
-  cmake_parse_arguments(ARG "COMPILER" "" "SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(ARG "COMPILER" "" "SOURCES;LINK;PRECOMPILE" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/bin)
   heddle_set_kind(${name} ${ARG_COMPILER})
+  if(ARG_PRECOMPILE)
+    target_precompile_headers(${name} PRIVATE ${ARG_PRECOMPILE})
+    target_compile_options(${name} PRIVATE ${HEDDLE_PCH_FLAGS})
+  endif()
   target_link_libraries(${name} PRIVATE ${ARG_LINK} GTest::gtest GTest::gtest_main)
   add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY ${PROJECT_BINARY_DIR})
   set_tests_properties(${name} PROPERTIES TIMEOUT 900 ENVIRONMENT "${HEDDLE_TEST_ENVIRONMENT}")
