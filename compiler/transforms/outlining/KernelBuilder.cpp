@@ -142,11 +142,12 @@ unsigned KernelBuilder::addTensor(Value buffer, ArrayRef<ShapeExpr> dims, Type e
   for (ShapeExpr dim : dims)
     if (!dim.getConstant())
       sizeNumber(dim);
-  tensors.push_back({buffer, ShapeDims(dims), tensorType(dims, elementType), nullptr});
+  tensors.push_back({buffer, ShapeDims(dims), tensorType(dims, elementType)});
   return tensors.size() - 1;
 }
 
 unsigned KernelBuilder::appendInput(Input input) {
+  tensors[input.tensor].isWalked = true;
   Type elementType = tensors[input.tensor].type.getElementType();
   unsigned number = inputs.size();
   inputs.push_back(std::move(input));
@@ -186,8 +187,9 @@ unsigned KernelBuilder::addPacked(const TensorView &panels) {
   return addWholeInput(panels, AffineIndex(panels.baseDims.size(), getAffineConstantExpr(0, context)));
 }
 
-Value KernelBuilder::addTable(Value buffer, ArrayRef<ShapeExpr> dims, Type elementType) {
+Value KernelBuilder::addTable(Value buffer, ArrayRef<ShapeExpr> dims, Type elementType, ShapeExpr reads) {
   Tensor &tensor = tensors[addTensor(buffer, dims, elementType)];
+  tensor.reads = tensor.placeholder ? shapes.add(tensor.reads, reads) : reads;
   if (!tensor.placeholder)
     tensor.placeholder = makePlaceholder(tensor.type);
   return tensor.placeholder->getResult(0);
@@ -322,7 +324,10 @@ ShapeExpr KernelBuilder::getInputBytes() const {
   ShapeExpr bytes = shapes.constant(0);
   for (const Tensor &tensor : tensors) {
     int64_t width = (tensor.type.getElementTypeBitWidth() + 7) / 8;
-    bytes = shapes.add(bytes, shapes.mul(shapes.product(tensor.dims), shapes.constant(width)));
+    ShapeExpr elements = shapes.product(tensor.dims);
+    if (tensor.placeholder && !tensor.isWalked)
+      elements = shapes.min(elements, tensor.reads);
+    bytes = shapes.add(bytes, shapes.mul(elements, shapes.constant(width)));
   }
   return bytes;
 }

@@ -72,8 +72,8 @@ public:
   /// Root input of a constant packed for the contraction, all of it at once: its map is zeros.
   unsigned addPacked(const TensorView &panels);
 
-  /// A whole tensor for kernel.gather; its value inside regions.
-  mlir::Value addTable(mlir::Value buffer, llvm::ArrayRef<ShapeExpr> dims, mlir::Type elementType);
+  /// A whole tensor for kernel.gather, which reads |reads| elements of it; its value inside regions.
+  mlir::Value addTable(mlir::Value buffer, llvm::ArrayRef<ShapeExpr> dims, mlir::Type elementType, ShapeExpr reads);
   /// |expr| as an index value inside regions.
   mlir::Value getSize(mlir::OpBuilder &builder, ShapeExpr expr);
   /// Counts a checked read of the kernel; |site| is [node, op, what].
@@ -94,7 +94,7 @@ public:
   llvm::SmallVector<mlir::Value> getBindings() const;
   llvm::ArrayRef<ShapeExpr> getSizes() const { return sizes; }
   llvm::ArrayRef<mlir::Attribute> getErrorSites() const { return errorSites; }
-  /// Bytes of all operands, each once, as an expression.
+  /// Bytes of all operands, each once, as an expression; of a table no more than is read.
   ShapeExpr getInputBytes() const;
 
 private:
@@ -110,7 +110,9 @@ private:
     mlir::Value buffer;
     ShapeDims dims;
     mlir::RankedTensorType type;
-    mlir::Operation *placeholder;
+    mlir::Operation *placeholder = nullptr; ///< in regions, of a table
+    ShapeExpr reads = {};                   ///< elements that gathers read
+    bool isWalked = false;                  ///< read along loops too, where every element may be
   };
   struct Input {
     unsigned tensor;

@@ -224,7 +224,8 @@ Value ScalarEmitter::emitTrilu(nn::TriluOp op, ArrayRef<AffineExpr> index) {
 //===----------------------------------------------------------------------===//
 
 Value ScalarEmitter::emitLoad(const TensorView &view, ArrayRef<Value> index, Operation *op) {
-  Value table = kernel.addTable(view.buffer, view.baseDims, view.elementType);
+  ShapeExpr reads = outliner.getShapes().product(op ? outliner.getDims(op->getResult(0)) : view.baseDims);
+  Value table = kernel.addTable(view.buffer, view.baseDims, view.elementType, reads);
   SmallVector<Value> places;
   for (AffineExpr expr : view.indices)
     places.push_back(evaluate(expr, index));
