@@ -113,8 +113,9 @@ typedef struct heddle_candidate_options_t {
   /// "l1d", "l2", "l3" in bytes; of devices that run shaders "is_cpu" (0 or 1), "features" (their names),
   /// "shared_bytes", "invocations". Null: a small machine's.
   const char *limits;
-  size_t most_candidates; ///< of one kernel and bucket of rows; 0: 24
-  double most_share;      ///< of the time that the kernels take which are measured; 0: 0.97
+  /// Of one kernel and bucket of rows, fewer where it takes less than a quarter of the time; 0: 24.
+  size_t most_candidates;
+  double most_share; ///< of the time that the kernels take which are measured; 0: 0.97
   const heddle_left_out_candidate_t *left_out;
   size_t left_out_count;
   heddle_compiler_candidate_fn_t on_candidate; ///< may be null

@@ -20,8 +20,8 @@ using namespace heddle;
 /// Weights of one run that together are in no cache.
 static constexpr uint64_t kColdBytes = 64 << 20;
 static constexpr uint32_t kMostCopies = 8;
-/// A run that takes much longer gives too few pairs in a minute.
-static constexpr double kRunSeconds = 0.05;
+/// A run that takes much longer gives too few pairs in a minute: a kernel's part of it has hundreds of them.
+static constexpr double kRunSeconds = 0.02;
 
 CandidateProgram::CandidateProgram(const Target &target, MLIRContext &context)
     : module(ModuleOp::create(UnknownLoc::get(&context))), kernels(ModuleOp::create(UnknownLoc::get(&context))),

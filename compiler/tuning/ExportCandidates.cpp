@@ -11,6 +11,8 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Path.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace heddle;
 
@@ -54,6 +56,15 @@ LogicalResult Exporter::compile() {
                      "name one with --target"});
 }
 
+/// How many candidates of a kernel that takes |share| of the time are worth their code, which takes longer to make than
+/// to measure. A gain of one that takes little is little of the whole; the table and a guess are there in any case.
+static size_t countWorthwhile(size_t most, double share) {
+  constexpr double kFullShare = 0.25;
+  constexpr size_t kLeast = 3;
+  auto part = static_cast<size_t>(std::ceil(static_cast<double>(most) * std::min(share / kFullShare, 1.0)));
+  return std::max<size_t>(std::min(most, std::max(part, kLeast)), 1);
+}
+
 /// Takes out what isn't to be measured, but never the first, which all others are measured against.
 void Exporter::chooseCandidates(KernelUse &use) const {
   auto isLeftOut = [&](const ConfigCandidate &candidate) {
@@ -63,8 +74,8 @@ void Exporter::chooseCandidates(KernelUse &use) const {
   };
   std::vector<ConfigCandidate> &all = use.candidates;
   all.erase(std::remove_if(all.begin() + 1, all.end(), isLeftOut), all.end());
-  if (all.size() > std::max<size_t>(options.mostCandidates, 1))
-    all.resize(std::max<size_t>(options.mostCandidates, 1));
+  if (size_t most = countWorthwhile(options.mostCandidates, use.share); all.size() > most)
+    all.resize(most);
 }
 
 LogicalResult Exporter::build(std::vector<KernelUse> uses) {

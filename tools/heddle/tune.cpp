@@ -19,7 +19,7 @@ public:
     options.text("-o,--output", request.output, "FILE", "the tuning file, as in zen4.tuning.jsonl");
     options.text("--time", time, "T", "time for all of it, as in 90s or 1h30m; default: 10m");
     options.count("--candidates", request.candidates, "N",
-                  "try so many of a kernel; default: by the time that there is");
+                  "try up to so many of a kernel; default: by the time that there is");
     options.list("--shape", request.shapes, "NAME=1x128", "shape to tune for; naming an input again adds a shape");
     options.list("--tuning", request.tunings, "FILE", "start from these tiles; may be repeated, a later one wins");
     options.flag("--no-tuning", request.noTuning, "start from the table, without tuning files of ~/.config/heddle");
