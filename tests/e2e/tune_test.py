@@ -55,21 +55,24 @@ class TuneTest(case.ArtifactTestCase):
             time.sleep(0.02)
         return run
 
-    def check_file(self, path):
+    def check_file(self, path, run):
+        """Holds the file at PATH of the finished RUN, whose folder stays where time ran out."""
         device = json.loads(command.heddle("devices", "--json").stdout)["devices"][0]["tuning_device"]
         for line in lines_of(path):
             self.assertEqual(set(line), FIELDS)
             self.assertEqual(line["device"], device)
             self.assertLess(line["ratio"], 0.98)
             self.assertGreaterEqual(line["pairs"], 15)
-        self.assertFalse(pathlib.Path(f"{path}.work").exists())
+        ran_out = "time ran out for" in run.stderr
+        self.assertEqual(pathlib.Path(f"{path}.work").exists(), ran_out)
+        self.assertEqual("out of time" in run.stdout, ran_out)
 
     def test_a_model_is_tuned_and_computes_the_same_with_it(self):
         path = self.scratch / "tuned.tuning.jsonl"
         run = command.heddle(*self.arguments(path, 10))
         self.assertRegex(run.stdout, r"kernel +rows +share_% ")
         self.assertIn(f"in {path}", run.stdout)
-        self.check_file(path)
+        self.check_file(path, run)
         tuned = command.compile_model(self.model, self.scratch / "tuned.heddle", "--tuning", path)
         outputs = [command.heddle("run", artifact, "--shape", "input_ids=2x5").stdout
                    for artifact in (tuned, self.artifact(self.model))]
@@ -91,7 +94,7 @@ class TuneTest(case.ArtifactTestCase):
         self.assertIn("dropped the last line, which is half-written", again.stderr)
         self.assertIn(f"going on with {measured - 1} measurements of an earlier run", again.stderr)
         self.assertNotIn("making candidates", again.stderr)
-        self.check_file(path)
+        self.check_file(path, again)
 
     def test_an_interrupted_run_keeps_what_it_has(self):
         path = self.scratch / "interrupted.tuning.jsonl"
@@ -110,7 +113,7 @@ class TuneTest(case.ArtifactTestCase):
         self.addCleanup(os.environ.pop, "HEDDLE_COMPILER_LIBRARY")
         run = command.heddle("tune", "--measure", artifact, "-o", path, "--time", "5s")
         self.assertIn("the whole model was not compared", run.stderr)
-        self.check_file(path)
+        self.check_file(path, run)
 
     def test_a_line_for_the_same_kernel_replaces_the_older_one(self):
         old = self.line()

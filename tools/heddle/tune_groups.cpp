@@ -103,9 +103,11 @@ public:
     for (size_t i = 0; i < count; ++i)
       share += groupAt(i).share;
     std::vector<GroupResult> results;
-    for (size_t i = 0; i < count && secondsLeft() > 0; ++i) {
+    for (size_t i = 0; i < count; ++i) {
       const double own = groupAt(i).share;
-      results.push_back(searchGroup(i, count, secondsLeft() * (share > 0 ? std::min(own / share, 1.0) : 1)));
+      results.push_back(secondsLeft() <= 0
+                            ? describe(groupAt(i))
+                            : searchGroup(i, count, secondsLeft() * (share > 0 ? std::min(own / share, 1.0) : 1)));
       share -= own;
     }
     progress.finish();
@@ -119,25 +121,26 @@ private:
 
   double secondsLeft() const { return search.interrupt->isInterrupted() ? 0 : search.seconds - watch.seconds(); }
 
+  /// |group| before it is searched.
+  static GroupResult describe(const heddle_candidate_group_t &group) {
+    GroupResult result{group.signature,           group.rows, group.node_count ? group.nodes[0] : "", group.share,
+                       group.candidate_count - 1, 0};
+    result.ranOut = true;
+    return result;
+  }
+
   GroupResult searchGroup(size_t index, size_t count, double seconds) {
     const heddle_candidate_group_t &group = groupAt(index);
     auto show = [&](double best) { progress.show(tuneLine(index + 1, count, best, secondsLeft()), false); };
-    GroupResult result{group.signature,
-                       group.rows,
-                       group.node_count ? group.nodes[0] : "",
-                       group.share,
-                       group.candidate_count - 1,
-                       0,
-                       {},
-                       {},
-                       {}};
+    GroupResult result = describe(group);
     progress.show(tuneLine(index + 1, count, 1, secondsLeft()), true);
     if (std::optional<std::string> reason = server.check(index, 0)) {
       result.problem = *reason;
       return result;
     }
     GroupPairs pairs(search, server, index, group, seconds, show);
-    std::optional<Win> win = findFastest(group.candidate_count, pairs);
+    const auto [win, ranOut] = findFastest(group.candidate_count, pairs);
+    result.ranOut = ranOut;
     for (const Trial &trial : pairs.allTrials())
       result.failed += search.journal->findFailure(trial) != nullptr;
     if (win) {
@@ -180,6 +183,23 @@ std::vector<TuningEntry> entriesOf(const std::vector<GroupResult> &results, cons
   return entries;
 }
 
+size_t countUnfinished(const std::vector<GroupResult> &results) {
+  return static_cast<size_t>(std::count_if(results.begin(), results.end(), [](const GroupResult &result) {
+    return result.ranOut && !result.proof && result.problem.empty();
+  }));
+}
+
+void endSearch(const std::vector<GroupResult> &results, bool isInterrupted, const WorkFolder &folder) {
+  const size_t unfinished = countUnfinished(results);
+  if (isInterrupted)
+    note("interrupted; the same command goes on from here");
+  else if (unfinished > 0)
+    note("time ran out for " + std::to_string(unfinished) + " of " + std::to_string(results.size()) +
+         " kernels; the same command goes on from here, --time gives it more");
+  else
+    folder.remove();
+}
+
 std::string formatResults(const std::vector<GroupResult> &results) {
   Table table({"<kernel", "<rows", "share_%", "candidates", "failed", "ratio", "pairs", "<result"});
   for (const GroupResult &result : results)
@@ -188,6 +208,7 @@ std::string formatResults(const std::vector<GroupResult> &results) {
                   result.proof ? std::to_string(result.proof->pairs) : "-",
                   !result.problem.empty() ? result.problem
                   : result.proof          ? "faster"
+                  : result.ranOut         ? "out of time"
                                           : "no gain"});
   return table.aligned();
 }

@@ -8,6 +8,7 @@
 #include "tools/heddle/program.h"
 #include "tools/heddle/tune_journal.h"
 #include "tools/heddle/tune_search.h"
+#include "tools/heddle/tune_work.h"
 #include "tools/heddle/tuning_lines.h"
 
 #include <chrono>
@@ -40,19 +41,27 @@ struct GroupResult {
   std::string signature, rows, node;
   double share;
   size_t candidates, failed;
-  std::string config;              ///< of the winner
-  std::optional<Comparison> proof; ///< nothing: no gain
-  std::string problem;             ///< why it couldn't be measured; "" if it could
+  std::string config = {};              ///< of the winner
+  std::optional<Comparison> proof = {}; ///< nothing: no gain
+  bool ranOut = false;                  ///< with more time there might be one
+  std::string problem = {};             ///< why it couldn't be measured; "" if it could
 };
 
 /// Throws if the artifact at |path| has no candidates.
 void checkCandidates(const std::string &path);
 
-/// Of all kernels that there was time for. Shows a live line.
+/// Of all kernels, those that there was no time for included. Shows a live line.
 std::vector<GroupResult> searchGroups(const GroupSearch &search);
 
 /// The lines of a tuning file for those with a gain.
 std::vector<TuningEntry> entriesOf(const std::vector<GroupResult> &results, const std::string &device);
+
+/// How many of |results| more time might improve.
+size_t countUnfinished(const std::vector<GroupResult> &results);
+
+/// Ends a search of |results| for the user: says what a further run could still do, for which |folder| stays, or
+/// removes |folder|.
+void endSearch(const std::vector<GroupResult> &results, bool isInterrupted, const WorkFolder &folder);
 
 /// A table for standard output.
 std::string formatResults(const std::vector<GroupResult> &results);

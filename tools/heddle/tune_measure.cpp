@@ -32,10 +32,7 @@ Exit measureCandidates(const std::string &artifact, const std::string &output, c
   lines.write(output);
   std::printf("%s in %s\n", countLines(lines.size()).c_str(), output.c_str());
   note("the whole model was not compared: compile it with and without --tuning " + output + ", and see heddle bench");
-  if (interrupt.isInterrupted())
-    note("interrupted; the same command goes on from here");
-  else
-    folder.remove();
+  endSearch(results, interrupt.isInterrupted(), folder);
   return Exit::Fine;
 }
 

@@ -71,11 +71,8 @@ public:
         searchGroups({folder.file("candidates.heddle"), request.execution, device, &journal, &interrupt, seconds});
     std::fputs(formatResults(results).c_str(), stdout);
     std::fflush(stdout); // before there are more children
-    keep(entriesOf(results, device));
-    if (interrupt.isInterrupted())
-      note("interrupted; the same command goes on from here");
-    else
-      folder.remove();
+    keep(entriesOf(results, device), countUnfinished(results) > 0);
+    endSearch(results, interrupt.isInterrupted(), folder);
     return Exit::Fine;
   }
 
@@ -147,11 +144,11 @@ private:
   double secondsForModel() const { return 1.2 * profile.compileSeconds + 2.5 * kModelPairs * profile.runSeconds; }
 
   /// Writes what makes the whole model faster.
-  void keep(const std::vector<TuningEntry> &entries) {
+  void keep(const std::vector<TuningEntry> &entries, bool ranOut) {
     TuningLines all = kept;
     for (const TuningEntry &entry : entries)
       all.add(entry);
-    const std::string problem = entries.empty() ? "no gain" : findProblem(all);
+    const std::string problem = entries.empty() ? (ranOut ? "no gain in this time" : "no gain") : findProblem(all);
     if (!problem.empty())
       std::printf("%s: %s in %s\n", problem.c_str(), countLines(kept.size()).c_str(), request.output.c_str());
     else

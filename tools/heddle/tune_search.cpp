@@ -35,7 +35,7 @@ public:
       field.push_back({candidate});
   }
 
-  std::optional<Win> run() {
+  SearchResult run() {
     for (size_t round = 0; !field.empty(); ++round) {
       secondsAfter = seconds * (round == 0 ? kAfterFirstRound : kForProof);
       for (Contender &contender : field)
@@ -45,7 +45,9 @@ public:
         break;
       field.resize((field.size() + 1) / 2);
     }
-    return field.empty() || !(field[0].score() < 1) ? std::nullopt : prove(field[0].candidate);
+    if (!field.empty() && field[0].score() < 1)
+      result.win = prove(field[0].candidate);
+    return result;
   }
 
 private:
@@ -58,6 +60,7 @@ private:
       if (contender.isOut)
         return;
     }
+    result.ranOut |= contender.ratios.empty();
     if (contender.ratios.size() < pairs || !(contender.score() < best))
       return;
     best = contender.score();
@@ -86,6 +89,7 @@ private:
         return std::nullopt;
       ratios.push_back(*ratio);
     }
+    result.ranOut |= ratios.size() < kProofPairs;
     if (ratios.size() < kLeastPairs)
       return std::nullopt;
     const Comparison proof = compare(ratios);
@@ -102,6 +106,7 @@ private:
   double seconds;          ///< for all
   double secondsAfter = 0; ///< that this round must leave
   std::vector<Contender> field;
+  SearchResult result;
   double best = 1; ///< lowest median so far; the baseline's own is 1
   bool baselineFirst = false;
 };
@@ -110,6 +115,6 @@ private:
 
 size_t pairsAfterRound(size_t round) { return kFirstPairs << round; }
 
-std::optional<Win> findFastest(size_t count, PairSource &source) { return Search(count, source).run(); }
+SearchResult findFastest(size_t count, PairSource &source) { return Search(count, source).run(); }
 
 } // namespace heddle::cli

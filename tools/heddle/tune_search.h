@@ -35,12 +35,18 @@ struct Win {
   Comparison proof;
 };
 
+/// What a search came to.
+struct SearchResult {
+  std::optional<Win> win; ///< nothing: none was proven faster
+  bool ranOut = false;    ///< there may be one: time ended before all were measured, or before the proof
+};
+
 /// How often the candidates that are left have been measured after round |round|, 0, 1, ...
 size_t pairsAfterRound(size_t round);
 
 /// Searches candidates 1 to |count| - 1 for one that is faster than candidate 0. The likely ones come first: the last
 /// ones aren't measured where time is short. The proof's pairs are its own: those that a candidate was chosen by
-/// flatter it. Nothing if there is no such candidate, or no time to prove it.
-std::optional<Win> findFastest(size_t count, PairSource &source);
+/// flatter it.
+SearchResult findFastest(size_t count, PairSource &source);
 
 } // namespace heddle::cli
