@@ -2,7 +2,8 @@
 //
 // Attention of 12 heads of size 64, for heddle-shader-bench. The shader by hand has the generated one's tile, eight
 // rows for each of eight invocations that exchange what they read, and does without all that makes attention general:
-// sizes are constants, there is one block of keys, every row has keys and every number is finite.
+// sizes are constants, there is one block of keys, every row has keys and every number is finite. A padding mask it adds
+// as the operator does, four keys' at a time: a hidden key then weighs 0, and who hides all keys gets their mean.
 
 #include "tests/conformance/attention_text.h"
 #include "tests/conformance/shader_bench.h"
@@ -16,6 +17,7 @@ constexpr int64_t kHeads = 12, kHeadSize = 64, kRows = 8, kInvocations = 8;
 constexpr char kByHand[] = R"(
 layout(set = 0, binding = 1, std430) readonly buffer Q { vec4 query[]; };
 layout(set = 0, binding = 2, std430) readonly buffer K { vec4 keys[]; };
+layout(set = 0, binding = 2, std430) readonly buffer M { ivec4 mask[]; };
 layout(set = 0, binding = 3, std430) buffer O { vec4 result[]; };
 layout(push_constant) uniform Push { uint first_x, first_y, first_z, query_at, key_at, value_at, places[2]; } push;
 const uint SIZE4 = 16, STEP4 = 12 * SIZE4, STRIDE = KEYS / 4 + 1, COLUMNS = 4;
@@ -53,9 +55,18 @@ void multiply_keys() {
             s[i][g] = fma(vec4(q[u]), vec4(k[4 * g][u], k[4 * g + 1][u], k[4 * g + 2][u], k[4 * g + 3][u]), s[i][g]);
       }
     }
+#if CAPTURES > 0
+    vec4 fill[2];
+    [[unroll]] for (uint g = 0; g < 2; ++g)
+      fill[g] = (1.0 - vec4(mask[(push.places[0] + gl_WorkGroupID.z * KEYS + key) / 4 + g])) * -3.40282347e38;
+#endif
     [[unroll]] for (uint i = 0; i < ROWS; ++i)
       [[unroll]] for (uint g = 0; g < 2; ++g)
+#if CAPTURES > 0
+        scores[i * STRIDE + key / 4 + g] = fma(s[i][g], vec4(0.25), fill[g]);
+#else
         scores[i * STRIDE + key / 4 + g] = s[i][g] * 0.25;
+#endif
   }
 }
 
@@ -120,7 +131,7 @@ shader_case make_case(const std::string &kind, const attention_text &text, int64
   result.operations = 4.0 * kHeadSize * static_cast<double>(kHeads * batch * keys * keys);
   result.glsl = llvm::formatv("#version 450\n#extension GL_EXT_control_flow_attributes : require\n"
                               "#extension GL_KHR_shader_subgroup_shuffle : require\n"
-                              "layout(local_size_x = 8) in;\nconst uint ROWS = {0}, KEYS = {1}, CAPTURES = {2};",
+                              "layout(local_size_x = 8) in;\n#define CAPTURES {2}\nconst uint ROWS = {0}, KEYS = {1};",
                               kRows, keys, text.captures.size())
                     .str() +
                 kByHand;
@@ -140,7 +151,7 @@ std::string of_words(std::string region) {
 
 std::vector<shader_case> attention_shader_cases() {
   attention_text plain{.key_heads = kHeads, .head_size = kHeadSize, .value_size = kHeadSize};
-  // As encoders have it, with a mask of ones that the shader by hand doesn't read.
+  // As encoders have it: the last keys of a sequence are padding.
   attention_text padded = plain;
   padded.captures = {{"tensor<?x?xi32>", "0, 2", "b, n", "i32"}};
   padded.score = of_words(kPaddingScore);
@@ -149,9 +160,10 @@ std::vector<shader_case> attention_shader_cases() {
   for (auto [batch, keys] : {std::pair(1, 128), {4, 128}, {1, 256}}) {
     cases.push_back(make_case("attention", plain, batch, keys));
     cases.push_back(make_case("attention_padding", padded, batch, keys));
-    cases.back().prepare = [](std::vector<host_tensor> &inputs) {
+    cases.back().prepare = [keys](std::vector<host_tensor> &inputs) {
+      constexpr int64_t kPadding = 5;
       for (int64_t i = 0; i < inputs[3].size(); ++i)
-        inputs[3].set_int(i, 1);
+        inputs[3].set_int(i, i % keys < keys - kPadding);
     };
   }
   return cases;
