@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Models on Vulkan: the numbers that the CPU gives, rows that depend on nothing but themselves, one artifact for both.
 
-One export of each of FAMILIES; HEDDLE_VULKAN_ALL=1 in the environment takes all exports, which lasts half an hour on a
+One export of each of FAMILIES; HEDDLE_TEST_ALL=1 in the environment takes all exports, which lasts half an hour on a
 software device.
 """
 
@@ -30,7 +30,7 @@ LENGTHS = (1, 9, 33, 64)
 # Each has something that the others lack: kinds of masks and positions, heads, convolutions, caches, embeddings.
 FAMILIES = ("albert", "bert-classify", "deberta-v2", "gpt2", "llama", "mistral-window", "modernbert", "mpnet", "swin",
             "t5", "vit", "wav2vec2", "whisper")
-TAKES_ALL = bool(os.environ.get("HEDDLE_VULKAN_ALL"))
+TAKES_ALL = bool(os.environ.get("HEDDLE_TEST_ALL"))
 
 
 def exports():
