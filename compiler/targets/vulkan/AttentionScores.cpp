@@ -31,14 +31,18 @@ static bool isTrivial(Region &region) {
 
 void AttentionShader::emitScores() {
   emitter.open("for (int chunk = 0; chunk < span; chunk += WIDTH)");
+  bool mayDropMask = true;
   if (hasMask) {
     emitter.line("bool may = true, all = false;");
     emitter.open("if (" + inPasses([](const AttentionPass &pass) { return pass.masks; }) + ")");
     std::string low = emitter.let("int", "begin + chunk", "low");
     std::string high = emitter.let("int", "begin + min(chunk + WIDTH, span) - 1", "high");
     auto [may, all] = testGroup(low, high);
-    emitter.line("may = " + (exchanges ? ofPeers("int(" + may + ")") + " != 0" : may) + ";");
-    emitter.line("all = " + (exchanges ? ofPeers("int(!" + all + ")") + " == 0" : all) + ";");
+    mayDropMask = all != "false";
+    if (may != "true")
+      emitter.line("may = " + (exchanges ? ofPeers("int(" + may + ")") + " != 0" : may) + ";");
+    if (mayDropMask)
+      emitter.line("all = " + (exchanges ? ofPeers("int(!" + all + ")") + " == 0" : all) + ";");
     emitter.close();
     emitter.line("if (!may && !(" + inPasses([&](const AttentionPass &pass) { return seesHiddenKeys(pass); }) + "))");
     emitter.line("  continue;");
@@ -46,7 +50,7 @@ void AttentionShader::emitScores() {
   emitter.line("seen |= 1 << (chunk / WIDTH);");
   emitter.open("for (int start = chunk; start < " + llvm::Twine(kGroupEnd) + "; start += STEP)");
   emitDots();
-  addScoreRegions();
+  addScoreRegions(mayDropMask);
   emitter.close();
   emitter.close();
 }
@@ -207,14 +211,15 @@ void AttentionShader::emitKeyScales() {
 // Regions
 //===----------------------------------------------------------------------===//
 
-void AttentionShader::addScoreRegions() {
+void AttentionShader::addScoreRegions(bool mayDropMask) {
   // Long regions exist once, and take scores from where they are stored.
   bool isStored = isLongRegion(op.getScore()) || isLongRegion(op.getMask());
   if (isStored)
     storeScores();
-  // Where all keys exist and all rows see them there is nothing to mask.
-  std::string plain = hasMask ? "all && start + STEP <= span" : "start + STEP <= span";
-  if (!isTrivial(op.getScore())) {
+  // Where all keys exist and all rows see them there is nothing to mask. Drivers that run shaders on CPUs go through
+  // both branches, so one that no group can take is left out.
+  std::string plain = !hasMask ? "start + STEP <= span" : mayDropMask ? "all && start + STEP <= span" : "false";
+  if (!isTrivial(op.getScore()) && mayDropMask) {
     emitter.open("if (" + plain + ")");
     finishScores(/*masked=*/false, isStored);
     emitter.close();

@@ -145,7 +145,8 @@ private:
   void emitKeyScales();
   void emitQueryScales();
   void scaleDots();
-  void addScoreRegions();
+  /// |mayDropMask|: there may be groups of keys that all rows see.
+  void addScoreRegions(bool mayDropMask);
   void finishScores(bool masked, bool isStored);
   /// Replaces |score|, an lvalue, by the regions' result at the current row and key.
   void finishScore(const std::string &score, bool masked);

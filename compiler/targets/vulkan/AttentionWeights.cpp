@@ -301,12 +301,14 @@ void AttentionShader::joinOwnColumns(bool isExact) {
   emitter.line("precise vec4 before = is_first ? vec4(0.0) : stands;");
   emitter.line(std::string("precise vec4 added = sum[r][g]") + (op.getPvInt8Block() ? " * value_scales[g];" : ";"));
   printJoin(isExact);
-  emitter.line("nan_rows |= int(takes && any(isnan(joined))) << i;");
+  emitter.line("nan_rows |= int(takes && has_nan(joined)) << i;");
   emitter.line("states[g][place] = takes ? joined : stands;");
   emitter.close();
 }
 
 void AttentionShader::printJoin(bool isExact) {
+  emitter.declare("bool has_nan(vec4 x) {\n  ivec4 magnitudes = floatBitsToInt(x) & 0x7fffffff;\n"
+                  "  return any(greaterThan(magnitudes, ivec4(0x7f800000)));\n}");
   if (isExact) {
     emitter.line("before = kept_factor != 0.0 ? before : vec4(0.0);");
     emitter.line("added = added_factor != 0.0 ? added : vec4(0.0);");
@@ -321,7 +323,7 @@ void AttentionShader::joinState(const std::string &start, bool isExact) {
   emitter.line("before = " + loadState(start) + ";");
   emitter.close();
   printJoin(isExact);
-  emitter.line("if (any(isnan(joined)))");
+  emitter.line("if (has_nan(joined))");
   emitter.line("  nan_rows |= 1 << i;");
   storeState(start, "joined");
 }

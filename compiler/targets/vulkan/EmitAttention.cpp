@@ -283,7 +283,7 @@ void AttentionShader::judgeRows() {
   emitter.line("numbers = 0;");
   openTile();
   emitter.line("empty |= int(sums[i] == 0.0) << i;");
-  emitter.line("numbers |= int(!isnan(sums[i])) << i;");
+  emitter.line("numbers |= int(!(" + ShaderEmitter::isNaN("sums[i]") + ")) << i;");
   emitter.close();
   emitter.line("empty &= all_rows;");
   emitter.open("if (" + isIn(Pass::All, sums) + ")");
@@ -395,8 +395,8 @@ void AttentionShader::finishRows() {
                   "  precise float low = fma(e, 9.0580006145e-06, s * (half_square + r));\n"
                   "  precise float result = fma(e, 6.9313812256e-01, f - (half_square - low));\n"
                   "  return x == 0.0 ? " +
-                  llvm::Twine(ShaderEmitter::literal(-std::numeric_limits<float>::infinity())) +
-                  " : isnan(x) ? x : result;\n}");
+                  llvm::Twine(ShaderEmitter::literal(-std::numeric_limits<float>::infinity())) + " : " +
+                  ShaderEmitter::isNaN("x") + " ? x : result;\n}");
   openRowPerInvocation();
   emitter.open("if (i < count)");
   selectRow("i");
