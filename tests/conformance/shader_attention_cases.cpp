@@ -2,8 +2,8 @@
 //
 // Attention of 12 heads of size 64, for heddle-shader-bench. The shader by hand has the generated one's tile, eight
 // rows for each of eight invocations that exchange what they read, and does without all that makes attention general:
-// sizes are constants, there is one block of keys, every row has keys and every number is finite. A padding mask it adds
-// as the operator does, four keys' at a time: a hidden key then weighs 0, and who hides all keys gets their mean.
+// sizes are constants, there is one block of keys, every row has keys and every number is finite. A padding mask it
+// adds as the operator does, four keys' at a time: a hidden key then weighs 0, and who hides all keys gets their mean.
 
 #include "tests/conformance/attention_text.h"
 #include "tests/conformance/shader_bench.h"
