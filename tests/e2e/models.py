@@ -29,6 +29,11 @@ def share(cases):
     return list(cases)[int(third)::3] if third else list(cases)
 
 
+def load_share(_loader, tests, _pattern):
+    """unittest's load_tests for a long suite: share() of its tests."""
+    return unittest.TestSuite(share(test for suite in tests for test in suite))
+
+
 def missing(message):
     """Skips the test, or fails it in CI, where nothing may be missing."""
     if os.environ.get("CI"):

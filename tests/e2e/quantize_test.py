@@ -27,6 +27,9 @@ def relative_error(actual, expected):
     return np.abs(actual - expected).max() / np.abs(expected).max()
 
 
+load_tests = models.load_share
+
+
 class QuantizeTest(case.ArtifactTestCase):
     @classmethod
     def setUpClass(cls):
