@@ -27,8 +27,8 @@ struct CandidateOptions {
   /// Seconds that kernels take in a run of the model, by their names in its artifact; empty: they are estimated.
   std::map<std::string, double> seconds;
   DeviceLimits limits;
-  size_t mostCandidates =
-      24;                  ///< of one kernel and bucket of rows; fewer where it takes less than a quarter of the time
+  /// Of one kernel and bucket of rows; fewer where it takes less than a quarter of the time.
+  size_t mostCandidates = 24;
   double mostShare = 0.97; ///< of the time: kernels that take the rest are left out
   std::vector<LeftOutCandidate> leftOut;
   /// Called before code of a kernel is made, one call at a time. With several threads others may still be under way.

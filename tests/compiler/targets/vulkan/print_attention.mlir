@@ -1,7 +1,6 @@
 // Attention in its forms: rows of invocations without any barrier, which may exchange what they read, and rows that a
-// workgroup shares. A causal mask is
-// tested for each group of keys first; groups that all rows see have neither mask nor comparison. NaN is told by its
-// bits: a driver may take it that isnan() never holds.
+// workgroup shares. A causal mask is tested for each group of keys first; groups that all rows see have neither mask
+// nor comparison. NaN is told by its bits: a driver may take it that isnan() never holds.
 
 // RUN: heddle-opt --vulkan-select-lowering-config %s | FileCheck %s --check-prefix=CONFIG
 // RUN: heddle-opt --vulkan-select-lowering-config --vulkan-print-shaders %s -o /dev/null | FileCheck %s --implicit-check-not=isnan
