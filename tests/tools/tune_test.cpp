@@ -142,6 +142,17 @@ TEST(FindFastest, KeepsTimeForTheProof) {
   EXPECT_LT(simulation.pairs, 170u);
 }
 
+TEST(FindFastest, KeepsAsManyPairsAsAProofTakes) {
+  std::vector<double> times(20, 0.5);
+  times[0] = 1;
+  // Enough for some 32 pairs, of which a quarter would prove nothing.
+  Simulation simulation(times, 55);
+  const auto [win, ranOut] = findFastest(times.size(), simulation);
+  ASSERT_TRUE(win);
+  EXPECT_GE(win->proof.pairs, kLeastPairs);
+  EXPECT_TRUE(ranOut);
+}
+
 TEST(FindFastest, StopsWithoutTime) {
   Simulation simulation({1, 0.5, 0.5}, 0);
   const auto [win, ranOut] = findFastest(3, simulation);

@@ -17,8 +17,10 @@ constexpr size_t kProofPairs = 21;
 /// What takes so much longer than the best so far, in its first pair or in two, isn't measured again: the slow ones
 /// would take most of the time.
 constexpr double kHopelessOnce = 3, kHopelessTwice = 1.5;
-/// Parts of the time that are left when the first round must end, and when the proof must begin.
+/// Parts of the time that are left when the first round must end, and when the proof must begin at the latest.
 constexpr double kAfterFirstRound = 0.6, kForProof = 0.25;
+/// How much longer than the pairs before it one of the proof may take: machines are busy by turns.
+constexpr double kProofMargin = 1.2;
 
 struct Contender {
   size_t candidate;
@@ -37,11 +39,11 @@ public:
 
   SearchResult run() {
     for (size_t round = 0; !field.empty(); ++round) {
-      secondsAfter = seconds * (round == 0 ? kAfterFirstRound : kForProof);
+      partAfter = round == 0 ? kAfterFirstRound : kForProof;
       for (Contender &contender : field)
         measure(contender, pairsAfterRound(round));
       rank();
-      if (field.size() <= 1 || source.secondsLeft() <= seconds * kForProof)
+      if (field.size() <= 1 || source.secondsLeft() <= secondsToLeave(kForProof))
         break;
       field.resize((field.size() + 1) / 2);
     }
@@ -52,7 +54,7 @@ public:
 
 private:
   void measure(Contender &contender, size_t pairs) {
-    while (contender.ratios.size() < pairs && source.secondsLeft() > secondsAfter) {
+    while (contender.ratios.size() < pairs && source.secondsLeft() > secondsToLeave(partAfter)) {
       std::optional<double> ratio = measureOnce(contender.candidate);
       if (ratio)
         contender.ratios.push_back(*ratio);
@@ -65,6 +67,13 @@ private:
       return;
     best = contender.score();
     source.tellBest(best);
+  }
+
+  /// |part| of all, but no less than the proof needs: without it all else was for nothing.
+  double secondsToLeave(double part) const {
+    const double spent = seconds - source.secondsLeft();
+    const double proof = pairsSoFar ? kProofMargin * kProofPairs * spent / static_cast<double>(pairsSoFar) : 0;
+    return std::max(seconds * part, proof);
   }
 
   bool isHopeless(const std::vector<double> &ratios) const {
@@ -99,12 +108,14 @@ private:
   /// Who goes first alternates: the second one finds other caches.
   std::optional<double> measureOnce(size_t candidate) {
     baselineFirst = !baselineFirst;
+    ++pairsSoFar;
     return source.measure(candidate, baselineFirst);
   }
 
   PairSource &source;
-  double seconds;          ///< for all
-  double secondsAfter = 0; ///< that this round must leave
+  double seconds;       ///< for all
+  double partAfter = 0; ///< of them that this round must leave
+  size_t pairsSoFar = 0;
   std::vector<Contender> field;
   SearchResult result;
   double best = 1; ///< lowest median so far; the baseline's own is 1
