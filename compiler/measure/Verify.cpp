@@ -12,6 +12,7 @@
 #include "compiler/pipelines/CompileOptions.h"
 #include "compiler/reference/Evaluator.h"
 #include "dialects/attn/AttnOps.h"
+#include "dialects/nn/Locations.h"
 #include "dialects/nn/NnDialect.h"
 #include "dialects/nn/NnOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -221,14 +222,6 @@ static bool cancels(Operation *op) {
   return isa<nn::ReduceOp>(op);
 }
 
-/// The name in the model file of |value|; empty for one without.
-static StringRef getTensorName(OpResult value) {
-  auto names = value.getOwner()->getAttrOfType<ArrayAttr>("nn.outputs");
-  auto name = names && value.getResultNumber() < names.size() ? dyn_cast<StringAttr>(names[value.getResultNumber()])
-                                                              : StringAttr();
-  return name ? name.getValue() : "";
-}
-
 /// Runs the reference, which gives |observer| each value and the least magnitude to measure its differences against.
 LogicalResult Verifier::evaluate(reference::Observer observer, SmallVector<HostTensor> *results) {
   auto values = reference::Evaluator(function).run(inputs, std::move(observer));
@@ -265,7 +258,7 @@ LogicalResult Verifier::evaluateReference() {
   auto observer = [&](Value value, HostTensor &tensor) {
     auto result = cast<OpResult>(value);
     double scale = scales.add(result, tensor);
-    if (StringRef name = getTensorName(result); !name.empty() && !goesInStep)
+    if (StringRef name = nn::getOutputName(result); !name.empty() && !goesInStep)
       reference[name] = {tensor, scale};
   };
   return evaluate(observer, &referenceOutputs);
@@ -280,7 +273,7 @@ LogicalResult Verifier::compareInStep() {
   auto observer = [&](Value value, HostTensor &tensor) {
     auto result = cast<OpResult>(value);
     double scale = scales.add(result, tensor);
-    auto it = stored.find(getTensorName(result));
+    auto it = stored.find(nn::getOutputName(result));
     if (it == stored.end() || it->second.tensor.getType() != tensor.getType())
       return;
     ++comparedCount;

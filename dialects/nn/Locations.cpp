@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Making and reading the locations of imported ops.
+// Locations and names of imported ops.
 
 #include "dialects/nn/Locations.h"
 
@@ -35,4 +35,11 @@ SmallVector<OnnxNode> heddle::nn::findOnnxNodes(Location location) {
 std::optional<OnnxNode> heddle::nn::findOnnxNode(Location location) {
   SmallVector<OnnxNode> nodes = findOnnxNodes(location);
   return nodes.empty() ? std::nullopt : std::optional(nodes.front());
+}
+
+StringRef heddle::nn::getOutputName(Value value) {
+  auto result = dyn_cast<OpResult>(value);
+  auto names = result ? result.getOwner()->getAttrOfType<ArrayAttr>(NnDialect::getOutputsAttrName()) : ArrayAttr();
+  // The dialect's verifier has seen to it that there is one a result.
+  return names ? cast<StringAttr>(names[result.getResultNumber()]).getValue() : "";
 }

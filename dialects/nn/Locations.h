@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Locations of imported ops: the node's name, op type, domain and opset, so that every later error can print them.
+// What imported ops keep of the model file: their node's name, op type, domain and opset as a location, so that every
+// later error can print them, and the names of their results.
 
 #ifndef HEDDLE_DIALECTS_NN_LOCATIONS_H
 #define HEDDLE_DIALECTS_NN_LOCATIONS_H
 
 #include "mlir/IR/Location.h"
+#include "mlir/IR/Value.h"
 
 #include <optional>
 
@@ -28,6 +30,9 @@ std::optional<OnnxNode> findOnnxNode(mlir::Location location);
 
 /// All nodes in |location|, in its order: several where one op stands for several nodes.
 llvm::SmallVector<OnnxNode> findOnnxNodes(mlir::Location location);
+
+/// The name in the model file of |value|, by its op's `nn.outputs`. Empty for one without, and for arguments.
+llvm::StringRef getOutputName(mlir::Value value);
 
 } // namespace heddle::nn
 

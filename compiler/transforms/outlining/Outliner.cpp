@@ -332,16 +332,6 @@ TensorView Outliner::storeElements(Value value) {
 // Dispatches
 //===----------------------------------------------------------------------===//
 
-/// The model's name of |value|, empty if it has none.
-static StringRef modelName(Value value) {
-  auto result = cast<OpResult>(value);
-  auto names = result.getOwner()->getAttrOfType<ArrayAttr>("nn.outputs");
-  if (!names || result.getResultNumber() >= names.size())
-    return "";
-  auto name = dyn_cast<StringAttr>(names[result.getResultNumber()]);
-  return name ? name.getValue() : "";
-}
-
 DictionaryAttr Outliner::describeResult(StringRef name, Type type, ArrayRef<int64_t> order) {
   return builder.getDictionaryAttr({builder.getNamedAttr("name", builder.getStringAttr(name)),
                                     builder.getNamedAttr("type", TypeAttr::get(type)),
@@ -402,7 +392,8 @@ void Outliner::finishKernel(KernelScope &scope, ArrayRef<ComputedValue> values, 
   for (auto [computed, result] : llvm::zip(values, stored)) {
     Value value = computed.value;
     Value buffer = createBuffer(value, result.stored, llvm::is_sorted(result.order));
-    outputs.push_back({buffer, result.stored, describeResult(modelName(value), elementTypeOf(value), result.order)});
+    outputs.push_back(
+        {buffer, result.stored, describeResult(nn::getOutputName(value), elementTypeOf(value), result.order)});
     views[value] = {buffer, elementTypeOf(value), result.stored, result.viewIndex};
     scope.ops.insert(value.getDefiningOp());
   }

@@ -58,11 +58,8 @@ ProductForm QuantizedForms::getProduct(OpBuilder &builder, Operation *op) {
 
 /// The name of |value|; where it has none, of the node at |loc|.
 static std::string getName(Value value, Location loc) {
-  auto result = dyn_cast<OpResult>(value);
-  auto names = result ? result.getOwner()->getAttrOfType<ArrayAttr>(NnDialect::getOutputsAttrName()) : ArrayAttr();
-  if (names && result.getResultNumber() < names.size())
-    if (auto name = dyn_cast<StringAttr>(names[result.getResultNumber()]); name && !name.empty())
-      return name.str();
+  if (StringRef name = getOutputName(value); !name.empty())
+    return name.str();
   std::optional<OnnxNode> node = findOnnxNode(loc);
   return node ? node->name.str() : "";
 }
