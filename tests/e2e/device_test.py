@@ -103,6 +103,15 @@ class DeviceTest(case.ArtifactTestCase):
         # Each step submitted alone, and without what drivers get wrong: the same numbers.
         self.run_model(self.compiled("vulkan"), "--vulkan-serialize", "--vulkan-disable", "float16,dot,subgroup")
 
+    def test_work_beyond_the_limits_of_the_device_ends_with_code_4(self):
+        run = subprocess.run([command.HEDDLE, "run", self.compiled("vulkan"), "--shape", f"x=5x{ROWS}"],
+                             env=os.environ | {"HEDDLE_VULKAN_LIMITS": "range=64"}, capture_output=True, text=True,
+                             timeout=120)
+        self.assertEqual(run.returncode, 4, run.stderr)
+        self.assertRegex(run.stderr, r"(?m)^error\[H0406\]: ")
+        self.assertIn("--device cpu", run.stderr)
+        self.assertEqual(run.stdout, "")
+
     def test_devices_tells_what_each_would_run(self):
         lines = command.heddle("devices", self.compiled("cpu,vulkan")).stdout.splitlines()
         targets = [line for line in lines if line.startswith("targets")]

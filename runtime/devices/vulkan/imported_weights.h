@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The artifact's own pages as memory of the device, where host and device share one: weights are then bound where the
-// file is mapped and nothing is copied.
+// file is mapped and nothing is copied. `HEDDLE_VULKAN_WEIGHTS=import` asks for it, and takes groups of constants that
+// lie in one section, within one range of it, without integers of 64 bits; a note of the program has the bytes.
+// BERT-base on lavapipe: 340 of 435 MB, loaded in 0.15 s for 0.48, 113 MB of its own for 437, equal bits. Not the
+// default: some drivers refuse or pin pages of files, and no GPU was there to try.
 
 #pragma once
 

@@ -4,6 +4,8 @@
 
 #include "runtime/devices/vulkan/memory.h"
 
+#include "runtime/devices/vulkan/result.h"
+
 namespace heddle::runtime::vulkan {
 
 void buffer::reset() {
@@ -25,9 +27,9 @@ heddle_status_t buffer::create(const device &device, memory_use use, uint64_t by
   reset();
   device_ = &device;
   if (bytes > device.limits().allocation)
-    return fail(error::H0406, format("%llu bytes for %s are more than '%s' allocates at once, %llu",
-                                     static_cast<unsigned long long>(bytes), what, device.gpu().properties.deviceName,
-                                     static_cast<unsigned long long>(device.limits().allocation)));
+    return beyond_limits(format("%llu bytes for %s are more than '%s' allocates at once, %llu",
+                                static_cast<unsigned long long>(bytes), what, device.gpu().properties.deviceName,
+                                static_cast<unsigned long long>(device.limits().allocation)));
   auto info = tagged<VkBufferCreateInfo>(VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO);
   info.size = bytes;
   info.usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;

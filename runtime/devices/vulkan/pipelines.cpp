@@ -11,6 +11,7 @@
 
 #include "runtime/devices/vulkan/cache_file.h"
 #include "runtime/devices/vulkan/features.h"
+#include "runtime/devices/vulkan/result.h"
 #include "runtime/devices/vulkan/self_test.h"
 #include "runtime/devices/vulkan/spirv.h"
 
@@ -258,8 +259,8 @@ heddle_status_t pipeline_set::take(uint32_t kernel, size_t index) const {
   if (variant.state == variant_state::ready)
     return nullptr;
   if (*variant.missing)
-    return fail(error::H0406,
-                format("kernel '%s' needs %s on '%s'", name, variant.missing, device_->gpu().properties.deviceName));
+    return beyond_limits(
+        format("kernel '%s' needs %s on '%s'", name, variant.missing, device_->gpu().properties.deviceName));
   if (!variant.fault.empty())
     return all_wrong(kernel, variant.fault);
   return fail(error::H0408, variant.message);
@@ -292,8 +293,8 @@ heddle_status_t pipeline_set::choose(uint32_t kernel, const uint32_t *extents, c
       return last.release();
   }
   return last ? last.release()
-              : fail(error::H0406, format("kernel '%s' has no shader for such extents on '%s'",
-                                          loaded_->tables.kernels[kernel].name, device_->gpu().properties.deviceName));
+              : beyond_limits(format("kernel '%s' has no shader for such extents on '%s'",
+                                     loaded_->tables.kernels[kernel].name, device_->gpu().properties.deviceName));
 }
 
 void pipeline_set::add_note(std::string text) const {

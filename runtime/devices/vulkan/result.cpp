@@ -34,6 +34,9 @@ std::string result_name(VkResult result) {
   }
 }
 
+/// What helps where the device is too small.
+static constexpr const char *less_work = "shorter sequences or smaller batches need less, or run with --device cpu";
+
 heddle_status_t check_result(VkResult result, const char *what) {
   if (result >= 0)
     return nullptr;
@@ -44,13 +47,16 @@ heddle_status_t check_result(VkResult result, const char *what) {
   case VK_ERROR_TOO_MANY_OBJECTS:
   case VK_ERROR_OUT_OF_POOL_MEMORY:
   case VK_ERROR_FRAGMENTED_POOL:
-    return fail(error::H0407, format("not enough device memory: the Vulkan driver couldn't %s", what));
+    return fail(error::H0407, format("not enough device memory: the Vulkan driver couldn't %s", what), less_work);
   case VK_ERROR_DEVICE_LOST:
     return fail(error::H0405, format("the Vulkan device was lost: the driver couldn't %s", what),
                 "load the program again to continue on a fresh device; one of your own you have to make anew before");
   default:
-    return fail(error::H0408, format("the Vulkan driver couldn't %s: %s", what, result_name(result).c_str()));
+    return fail(error::H0408, format("the Vulkan driver couldn't %s: %s", what, result_name(result).c_str()),
+                "an update of the driver may help, or run with --device cpu");
   }
 }
+
+heddle_status_t beyond_limits(std::string message) { return fail(error::H0406, std::move(message), less_work); }
 
 } // namespace heddle::runtime::vulkan

@@ -11,6 +11,7 @@
 #include "runtime/core/element_type.h"
 #include "runtime/devices/vulkan/constants.h"
 #include "runtime/devices/vulkan/elements.h"
+#include "runtime/devices/vulkan/result.h"
 #include "runtime/devices/vulkan/slicing.h"
 
 namespace heddle::runtime::vulkan {
@@ -118,11 +119,10 @@ heddle_status_t scheduler::check_elements(const dispatch_step &dispatch,
     const uint64_t bytes = operands[operands.size() - shader.operands.size() + i].bytes;
     const uint64_t elements = bytes / device_bytes(type, heddle_element_type_size(type));
     if (elements > most_elements)
-      return fail(error::H0406,
-                  format("operand %zu of kernel '%s' has %llu elements, and shaders count up to %llu", i,
-                         scheduled_.tables->kernels[dispatch.kernel].name, static_cast<unsigned long long>(elements),
-                         static_cast<unsigned long long>(most_elements)),
-                  "shorter sequences or smaller batches need less, or run with --device cpu");
+      return beyond_limits(format("operand %zu of kernel '%s' has %llu elements, and shaders count up to %llu", i,
+                                  scheduled_.tables->kernels[dispatch.kernel].name,
+                                  static_cast<unsigned long long>(elements),
+                                  static_cast<unsigned long long>(most_elements)));
   }
   return nullptr;
 }

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "runtime/core/checked_math.h"
+#include "runtime/devices/vulkan/result.h"
 
 namespace heddle::runtime::vulkan {
 
@@ -141,9 +142,8 @@ heddle_status_t slicer::too_large(const slice_work &work, const box &box, shader
       const span span = span_of(work, operand, box);
       bytes += span.end - span.begin;
     }
-  return fail(error::H0406,
-              format("kernel '%s' needs %llu bytes at once, and the device binds at most %llu", work.kernel,
-                     static_cast<unsigned long long>(bytes), static_cast<unsigned long long>(limits_.range)));
+  return beyond_limits(format("kernel '%s' needs %llu bytes at once, and the device binds at most %llu", work.kernel,
+                              static_cast<unsigned long long>(bytes), static_cast<unsigned long long>(limits_.range)));
 }
 
 heddle_status_t slicer::halve(const slice_work &work, const box &whole, int axis) {
@@ -180,8 +180,8 @@ heddle_status_t slicer::cut(const slice_work &work, const box &box) {
     return axis < 0 ? too_large(work, box, binding) : halve(work, box, axis);
   }
   if (out_.commands.size() >= most_commands)
-    return fail(error::H0406, format("kernel '%s' has to be cut into more than %zu pieces on this device", work.kernel,
-                                     most_commands));
+    return beyond_limits(
+        format("kernel '%s' has to be cut into more than %zu pieces on this device", work.kernel, most_commands));
   scratch_bytes_ = std::max(scratch_bytes_, scratch - scratch_);
   emit(work, box, placements, ranges);
   return nullptr;
