@@ -135,7 +135,10 @@ heddle_status_t check_section_checksum(const artifact &artifact, size_t index) {
 }
 
 heddle_status_t read_artifact(artifact *artifact, bool verify_checksums) {
-  return with_context(read(artifact, verify_checksums), artifact->source.context());
+  HEDDLE_RETURN_IF_ERROR(with_context(read(artifact, verify_checksums), artifact->source.context()));
+  // The tables are copies. A run maps what it needs, and copied weights need none of the file.
+  artifact->source.release_pages();
+  return nullptr;
 }
 
 } // namespace heddle::runtime

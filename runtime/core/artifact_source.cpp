@@ -22,6 +22,9 @@ heddle_status_t io_error(const char *path, const char *what, int number) {
   return fail(error::H0501, format("%s '%s': %s", what, path, std::strerror(number)));
 }
 
+/// What Linux maps around a page that is read, of a cache of small blocks.
+constexpr uint64_t least_fault_bytes = uint64_t(64) << 10;
+
 constexpr const char *shrunk_help = "replace artifacts by renaming a new file over the old one";
 
 bool is_text(const char *data, size_t length) {
@@ -106,6 +109,39 @@ heddle_status_t artifact_source::check_length() const {
                        static_cast<unsigned long long>(length_), static_cast<unsigned long long>(info.st_size)),
                 shrunk_help, context_);
   return nullptr;
+}
+
+void artifact_source::release_pages() const {
+  if (descriptor_ >= 0)
+    madvise(const_cast<std::byte *>(data_), length_, MADV_DONTNEED);
+}
+
+uint64_t artifact_source::fault_bytes(uint64_t offset) const {
+  if (descriptor_ < 0)
+    return 1;
+  // No block is larger than a huge page. An entry of the page map has its highest bit set if the page is in memory.
+  constexpr uint64_t window = uint64_t(2) << 20;
+  constexpr uint64_t smallest_page = 4096;
+  const auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  const uint64_t first = offset / window * window;
+  const uint64_t pages = (std::min(length_ - first, window) + page - 1) / page;
+  std::byte *start = const_cast<std::byte *>(data_) + first;
+  madvise(start, pages * page, MADV_DONTNEED);
+  static_cast<void>(static_cast<const volatile std::byte *>(data_)[offset]);
+  uint64_t entries[window / smallest_page] = {};
+  const int map = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+  if (map >= 0) {
+    // What isn't read stays zero.
+    [[maybe_unused]] const ssize_t count =
+        pread(map, entries, pages * sizeof(uint64_t),
+              static_cast<off_t>(reinterpret_cast<uintptr_t>(start) / page * sizeof(uint64_t)));
+    close(map);
+  }
+  const auto present = std::count_if(entries, entries + pages, [](uint64_t entry) { return entry >> 63 != 0; });
+  uint64_t block = least_fault_bytes;
+  while (block < static_cast<uint64_t>(present) * page)
+    block *= 2;
+  return block;
 }
 
 std::string recognize_content(const std::byte *data, uint64_t length, std::string *help) {

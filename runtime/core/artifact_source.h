@@ -38,6 +38,14 @@ public:
   /// Fails if the file has become shorter than what is mapped: touching the missing pages would raise SIGBUS.
   heddle_status_t check_length() const;
 
+  /// Gives back the file's pages that were read through data(); those read again come from the system's cache.
+  void release_pages() const;
+
+  /// Bytes that the first read near |offset|, which lies within length(), brings into this process's memory: the system
+  /// maps whole blocks of its cache, whose size depends on the kernel and on how the file came into the cache, so it is
+  /// tried out. A power of two; 1 for memory, which the caller holds as it is. To be called after check_length().
+  uint64_t fault_bytes(uint64_t offset) const;
+
 private:
   const std::byte *data_ = nullptr;
   uint64_t length_ = 0;

@@ -208,7 +208,8 @@ heddle_status_t measure_memory(const heddle_program_t *program, const char *entr
   HEDDLE_RETURN_IF_ERROR(program->device->measure_memory(*found, plan, &memory));
   memory.program_bytes = static_cast<int64_t>(program->loaded.tables.program_bytes);
   memory.input_bytes = std::accumulate(plan.input_bytes.begin(), plan.input_bytes.end(), int64_t(0));
-  memory.output_bytes = std::accumulate(plan.output_bytes.begin(), plan.output_bytes.end(), int64_t(0));
+  for (int64_t bytes : plan.output_bytes)
+    memory.output_bytes += static_cast<int64_t>(memory_block::rounded(static_cast<size_t>(bytes)));
   *out_memory = memory;
   return nullptr;
 }

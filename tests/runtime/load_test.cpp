@@ -314,12 +314,42 @@ TEST(Memory, OfARunIsKnownBeforeIt) {
   EXPECT_EQ(memory.table_bytes, 0);
   EXPECT_EQ(memory.arena_bytes, 1216);
   EXPECT_EQ(memory.input_bytes, 1200);
-  EXPECT_EQ(memory.output_bytes, 1200);
+  EXPECT_EQ(memory.output_bytes, 1216);
   EXPECT_GT(memory.code_bytes, 0);
   EXPECT_EQ(memory.program_bytes, static_cast<int64_t>(program.info().program_bytes));
   EXPECT_EQ(memory.device_weight_bytes + memory.device_arena_bytes + memory.transfer_bytes, 0);
   expect_failure(heddle_program_memory(program.get(), nullptr, nullptr, 0, &memory), "H0302",
                  "expects 1 inputs, got 0");
+}
+
+TEST(Memory, OfAFileIsWhatWasReadLast) {
+  const std::vector<char> content(size_t(8) << 20, 'x');
+  const std::string path = write_file("pages", content.data(), content.size());
+  runtime::artifact_source source;
+  EXPECT_OK(source.open_file(path.c_str()));
+  EXPECT_EQ(source.data()[content.size() / 2], std::byte('x'));
+  EXPECT_GT(resident_bytes(path), 0u);
+  source.release_pages();
+  EXPECT_EQ(resident_bytes(path), 0u);
+  const uint64_t block = source.fault_bytes(content.size() / 2);
+  EXPECT_GE(block, uint64_t(64) << 10);
+  EXPECT_LE(block, uint64_t(2) << 20);
+  EXPECT_GT(resident_bytes(path), 0u);
+  EXPECT_LE(resident_bytes(path), block);
+}
+
+TEST(Memory, OfMappedWeightsIsInBlocksOfTheFile) {
+  const artifact_bytes artifact = embedding_model(/*rows=*/100000).build();
+  auto program = program::load(write_file("table", artifact.data(), artifact.size));
+  ASSERT_TRUE(bool(program));
+  const tensor ids = make_tensor<int64_t>(HEDDLE_ELEMENT_I64, {2, 40}, std::vector<int64_t>(80, 3));
+  const heddle_tensor_t *inputs[] = {ids.get(), ids.get()};
+  heddle_memory_info_t memory = {};
+  EXPECT_OK(heddle_program_memory(program->get(), nullptr, inputs, 2, &memory));
+  EXPECT_GE(memory.weight_bytes, int64_t(64) << 10);
+  EXPECT_LT(memory.weight_bytes, 1600000);
+  EXPECT_GE(memory.weight_bytes + memory.table_bytes, 1600000);
+  EXPECT_LE(memory.weight_bytes + memory.table_bytes, static_cast<int64_t>(artifact.size));
 }
 
 TEST(Memory, CountsTheRowsOfATableThatARunReads) {

@@ -35,7 +35,9 @@ public:
     std::string name = body.getName().str();
     body.setName(name + ".body");
     hide(body);
-    b.setInsertionPointAfter(body);
+    // Before all that it calls, so that a kernel's code reaches from its entry to the next kernel's: a profiler's map
+    // of kernels knows entries only.
+    b.setInsertionPointToStart(body->getBlock());
     auto type = LLVM::LLVMFunctionType::get(b.getI32Type(), {pointer, b.getI64Type(), b.getI64Type(), pointer});
     auto entry = b.create<LLVM::LLVMFuncOp>(loc, name, type);
     Block *block = entry.addEntryBlock(b);

@@ -79,12 +79,13 @@ def ConvertKernelAbiPass : Pass<"cpu-convert-kernel-abi", "::mlir::ModuleOp"> {
   let summary = "Give each lowered kernel the signature of the kernel ABI";
   let description = [{
     The entry has the signature of executable_abi.h, unpacks the dispatch and calls the body, which becomes internal.
-    A function of its own keeps `noalias` on the body's arguments. Functions for some rows only become internal.
+    A function of its own keeps `noalias` on the body's arguments. Functions for some rows only become internal. The
+    entry comes first, so that in an image a kernel's code reaches from its entry to the next one's.
 
         llvm.func @scale(%x: !llvm.ptr {llvm.noalias}, %y: !llvm.ptr {llvm.noalias}, %begin: i64, ...) -> i32
       ==>
-        llvm.func internal @scale.body(...) -> i32
         llvm.func @scale(%dispatch: !llvm.ptr, %begin: i64, %end: i64, %scratch: !llvm.ptr) -> i32
+        llvm.func internal @scale.body(...) -> i32
 
     Input invariant: functions are in the LLVM dialect, with bare pointers.
     Output IR: one external function per kernel.

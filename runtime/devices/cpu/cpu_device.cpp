@@ -4,16 +4,12 @@
 
 #include "runtime/devices/cpu/cpu_device.h"
 
-#include <algorithm>
-#include <functional>
-#include <numeric>
-#include <string_view>
-
 #include <heddle/executable_abi.h>
 
 #include "runtime/core/checked_math.h"
 #include "runtime/devices/cpu/cpu_executor.h"
 #include "runtime/devices/cpu/cpu_features.h"
+#include "runtime/devices/cpu/mapped_weights.h"
 #include "runtime/devices/cpu/perf_map.h"
 
 namespace heddle::runtime::cpu {
@@ -41,6 +37,7 @@ heddle_status_t cpu_program::copy_constants(const artifact &loaded) {
 heddle_status_t cpu_program::load(const load_request &request) {
   const artifact &loaded = *request.loaded;
   tables_ = &loaded.tables;
+  source_ = &loaded.source;
   pool_ = &request.thread_pool->pool;
   // The CPU has been asked for the target's features before this: from here on its code may be executable.
   const target_table &target = tables_->targets[request.target];
@@ -61,50 +58,12 @@ heddle_status_t cpu_program::load(const load_request &request) {
   return nullptr;
 }
 
-/// A map's or a row's result has an element for each one that it reads of an operand at most: what is larger is a
-/// table, of which it reads some rows. Any other root may read all of it.
-int64_t cpu_program::resident_bytes(const dispatch_step &dispatch, const plan &plan, uint64_t length) const {
-  const std::string_view root = tables_->kernels[dispatch.kernel].root;
-  if (root != "map" && root != "rowwise")
-    return static_cast<int64_t>(length);
-  int64_t result_bytes = 0;
-  for (const result_table &result : dispatch.results) {
-    int64_t dims[HEDDLE_MAX_RANK] = {};
-    read_dims(plan, result.slots, dims);
-    result_bytes += std::accumulate(dims, dims + result.slots.size(),
-                                    static_cast<int64_t>(heddle_element_type_size(result.type)), std::multiplies<>());
-  }
-  return std::min(result_bytes, static_cast<int64_t>(length));
-}
-
-void cpu_program::measure_mapped_weights(const entry_table &entry, const plan &plan, heddle_memory_info_t *out) const {
-  // Of each constant the most that any dispatch reads.
-  std::vector<int64_t> read(tables_->constants.size(), 0);
-  auto note = [&](const binding_table &binding, int64_t bytes) {
-    if (binding.kind == binding_kind::constant)
-      read[binding.index] = std::max(read[binding.index], bytes);
-  };
-  for (const step_table &step : entry.steps) {
-    if (const auto *dispatch = std::get_if<dispatch_step>(&step))
-      for (const binding_table &binding : dispatch->bindings)
-        if (binding.kind == binding_kind::constant)
-          note(binding, resident_bytes(*dispatch, plan, tables_->constants[binding.index].length));
-    if (const auto *copy = std::get_if<copy_step>(&step))
-      note(copy->source, plan.slots[copy->bytes]);
-  }
-  for (size_t i = 0; i < read.size(); ++i) {
-    out->weight_bytes += read[i];
-    if (read[i] != 0)
-      out->table_bytes += static_cast<int64_t>(tables_->constants[i].length) - read[i];
-  }
-}
-
 heddle_status_t cpu_program::measure_memory(const entry_table &entry, const plan &plan,
                                             heddle_memory_info_t *out) const {
   if (copied_constants_.data())
     out->weight_bytes = static_cast<int64_t>(copied_constants_.capacity());
   else
-    measure_mapped_weights(entry, plan, out);
+    measure_mapped_weights(*source_, *tables_, entry, plan, out);
   out->code_bytes = code_bytes_;
   out->arena_bytes = static_cast<int64_t>(memory_block::rounded(static_cast<size_t>(plan.arena_bytes)));
   uint64_t scratch = 0;

@@ -33,10 +33,8 @@ public:
 
 private:
   heddle_status_t copy_constants(const artifact &loaded);
-  /// Bytes that |dispatch| reads of a constant of |length| bytes.
-  int64_t resident_bytes(const dispatch_step &dispatch, const plan &plan, uint64_t length) const;
-  void measure_mapped_weights(const entry_table &entry, const plan &plan, heddle_memory_info_t *out) const;
 
+  const artifact_source *source_ = nullptr;
   const program_tables *tables_ = nullptr;
   kernel_image image_;
   std::vector<heddle_kernel_fn_t> kernels_;

@@ -315,14 +315,14 @@ HEDDLE_API heddle_status_t heddle_program_plan(const heddle_program_t *program, 
 /// What a loaded program and one session that runs one shape keep resident, in bytes; not what the libraries and a
 /// GPU's driver take for themselves.
 typedef struct heddle_memory_info_t {
-  int64_t weight_bytes;  ///< in the host's memory: what a run reads of mapped weights, all of copied ones
-  int64_t table_bytes;   ///< mapped weights beyond that, of tables: how much of them is touched, indices decide
-  int64_t code_bytes;    ///< of the kernels, on a CPU
-  int64_t program_bytes; ///< tables of the artifact
-  int64_t arena_bytes;   ///< intermediate results, in whole pages where they are large
-  int64_t scratch_bytes; ///< of all threads
-  int64_t input_bytes;   ///< the caller's tensors of one run
-  int64_t output_bytes;
+  int64_t weight_bytes;        ///< in the host's memory: what a run maps of the artifact, or all of copied weights
+  int64_t table_bytes;         ///< mapped weights beyond that, of tables: how much of them is touched, indices decide
+  int64_t code_bytes;          ///< of the kernels, on a CPU
+  int64_t program_bytes;       ///< tables of the artifact
+  int64_t arena_bytes;         ///< intermediate results, in whole pages where they are large
+  int64_t scratch_bytes;       ///< of all threads
+  int64_t input_bytes;         ///< the caller's tensors of one run
+  int64_t output_bytes;        ///< as the runtime allocates them, in whole pages where they are large
   int64_t transfer_bytes;      ///< the host's memory for inputs and outputs on their way to and from a GPU
   int64_t device_weight_bytes; ///< in a GPU's memory, which is the host's where they share it
   int64_t device_arena_bytes;  ///< inputs, outputs and intermediate results there

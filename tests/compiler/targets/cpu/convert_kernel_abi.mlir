@@ -1,9 +1,8 @@
 // RUN: heddle-opt %s --cpu-convert-kernel-abi | FileCheck %s
 
-// CHECK-LABEL: llvm.func internal @scale.body
-// CHECK-SAME: llvm.noalias
-// CHECK-SAME: passthrough = ["noinline"]
-// CHECK: llvm.func @scale(%[[DISPATCH:.*]]: !llvm.ptr, %[[BEGIN:.*]]: i64, %[[END:.*]]: i64, %[[SCRATCH:.*]]: !llvm.ptr) -> i32
+// The entry is the first of the module's functions: with it a kernel's code begins.
+// CHECK-LABEL: module
+// CHECK-NEXT: llvm.func @scale(%[[DISPATCH:.*]]: !llvm.ptr, %[[BEGIN:.*]]: i64, %[[END:.*]]: i64, %[[SCRATCH:.*]]: !llvm.ptr) -> i32
 // CHECK: %[[BINDINGS:.*]] = llvm.load
 // CHECK: llvm.getelementptr %[[DISPATCH]][8]
 // CHECK: %[[SIZES:.*]] = llvm.load
@@ -13,6 +12,9 @@
 // CHECK: llvm.getelementptr %[[DISPATCH]][16]
 // CHECK: %[[CODE:.*]] = llvm.call @scale.body({{.*}}, %[[BEGIN]], %[[END]], %[[SCRATCH]], %{{.*}})
 // CHECK: llvm.return %[[CODE]]
+// CHECK-LABEL: llvm.func internal @scale.body
+// CHECK-SAME: llvm.noalias
+// CHECK-SAME: passthrough = ["noinline"]
 llvm.func @scale(%x: !llvm.ptr {llvm.noalias}, %y: !llvm.ptr {llvm.noalias}, %n: i64, %begin: i64, %end: i64,
                  %scratch: !llvm.ptr {llvm.noalias}, %error: !llvm.ptr {llvm.noalias}) -> i32
     attributes {cpu.kernel} {
