@@ -30,7 +30,7 @@ static bool isTrivial(Region &region) {
 }
 
 void AttentionShader::emitScores() {
-  emitter.open("for (int chunk = 0; chunk < span; chunk += WIDTH)");
+  openRounds("chunk", "0", "span");
   bool mayDropMask = true;
   if (hasMask) {
     emitter.line("bool may = true, all = false;");
@@ -48,11 +48,11 @@ void AttentionShader::emitScores() {
     emitter.line("  continue;");
   }
   emitter.line("seen |= 1 << (chunk / WIDTH);");
-  emitter.open("for (int start = chunk; start < " + llvm::Twine(kGroupEnd) + "; start += STEP)");
+  openRounds("start", "chunk", kGroupEnd.str());
   emitDots();
   addScoreRegions(mayDropMask);
-  emitter.close();
-  emitter.close();
+  closeRounds("start", "STEP", kGroupEnd.str());
+  closeRounds("chunk", "WIDTH", "span");
 }
 
 //===----------------------------------------------------------------------===//
@@ -63,11 +63,11 @@ void AttentionShader::readQueries() {
   emitter.open("for (int i = 0; i < TILE; ++i)");
   selectRow("i");
   std::string start = emitter.let("int", base(plan.getInput(0), Loops::HeadSize), "start");
-  emitter.open("for (int d = 0; d < " + emitter.bound(Loops::HeadSize) + "; d += 4)");
+  openRounds("d", "0", endOf(Loops::HeadSize));
   std::string query = loadFourOfInput(0, Loops::HeadSize, start, "d");
   emitter.line("queries[i * " + llvm::Twine(queryVectors) +
                " + d / 4] = " + (op.getQkInt8() ? "codes_of(" + query + ", query_inverses[i])" : query) + ";");
-  emitter.close();
+  closeRounds("d", "4", endOf(Loops::HeadSize));
   emitter.close();
 }
 
@@ -96,7 +96,7 @@ void AttentionShader::emitDots() {
   if (op.getQkInt8())
     emitKeyScales();
   // 2. The loop over the head size, of all products in ascending order.
-  emitter.open("for (int d = 0; d < " + emitter.bound(Loops::HeadSize) + "; d += 4)");
+  openRounds("d", "0", endOf(Loops::HeadSize));
   emitter.line("precise vec4 own[READS], k[4 * GROUPS];");
   openUnrolled("j", "READS");
   std::string key = loadFourOfInput(1, Loops::HeadSize, "key_bases[j]", "d");
@@ -123,7 +123,7 @@ void AttentionShader::emitDots() {
   }
   emitter.close();
   emitter.close();
-  emitter.close();
+  closeRounds("d", "4", endOf(Loops::HeadSize));
   loops[Loops::Key] = "";
   scaleDots();
 }

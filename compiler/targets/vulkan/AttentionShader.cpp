@@ -131,6 +131,18 @@ void AttentionShader::openUnrolled(const std::string &variable, const std::strin
   emitter.open("[[unroll]] for (int " + variable + " = 0; " + variable + " < " + count + "; ++" + variable + ")");
 }
 
+void AttentionShader::openRounds(const std::string &variable, const std::string &begin, const std::string &end) {
+  emitter.open("if (" + begin + " < " + end + ")");
+  emitter.line("int " + variable + " = " + begin + ";");
+  emitter.open("do");
+}
+
+void AttentionShader::closeRounds(const std::string &variable, const std::string &step, const std::string &end) {
+  emitter.close();
+  emitter.line("while ((" + variable + " += " + step + ") < " + end + ");");
+  emitter.close();
+}
+
 std::string AttentionShader::exchange(const std::string &own, const std::string &number) {
   if (!exchanges)
     return own + "[" + number + "]";
@@ -166,15 +178,18 @@ void AttentionShader::openColumns() {
     emitter.open("for (int column = lane * 4; column < " + end + "; column += LANES * 4)");
     return;
   }
-  emitter.open("for (int columns = 0; columns < " + end + "; columns += 4 * COLUMNS)");
+  openRounds("columns", "0", end);
   openUnrolled("g", "COLUMNS");
   emitter.line("int column = columns + 4 * g;");
   emitter.open("if (column < " + end + ")");
 }
 
 void AttentionShader::closeColumns() {
-  for (int depth = stateVectors ? 3 : 1; depth > 0; --depth)
-    emitter.close();
+  emitter.close();
+  if (!stateVectors)
+    return;
+  emitter.close();
+  closeRounds("columns", "4 * COLUMNS", endOf(Loops::ValueSize));
 }
 
 void AttentionShader::openTile() { emitter.open("for (int i = 0; i < TILE; ++i)"); }

@@ -85,6 +85,10 @@ private:
       emitter.line("barrier();");
   }
   void openUnrolled(const std::string &variable, const std::string &count);
+  /// A loop whose test follows its body. Drivers that run shaders on CPUs end a loop once no invocation is left in it,
+  /// and see that behind the body alone: one that is tested first goes through its body once more, for nobody.
+  void openRounds(const std::string &variable, const std::string &begin, const std::string &end);
+  void closeRounds(const std::string &variable, const std::string &step, const std::string &end);
   /// Item |number| of what the invocations of a subgroup read in turn, each into an array |own| of its own.
   std::string exchange(const std::string &own, const std::string &number);
   /// |bits|, an int, of all invocations that exchange: where one goes, all must go.
@@ -110,6 +114,8 @@ private:
   /// Groups of keys that no row sees matter all the same.
   bool seesHiddenKeys(const AttentionPass &pass) const;
   void emitPass();
+  /// Emits the step to the next pass that has rows; behind the last one |taking| are none.
+  void findNextPass();
   void emitBlocks();
   void emitBlock(const std::string &writes);
   void mergeParts(const std::string &parts);
@@ -154,6 +160,8 @@ private:
 
   //===--- Weights and values (AttentionWeights.cpp) -------------------------===//
   void declareWeights();
+  /// Runs |body| for the groups of the block that have scores; `chunk` is where one begins.
+  void forSeenGroups(llvm::function_ref<void()> body);
   void emitSoftmax();
   void emitRowMaximum();
   void emitRowWeights();

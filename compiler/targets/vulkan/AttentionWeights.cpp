@@ -35,13 +35,12 @@ void AttentionShader::declareWeights() {
   }
 }
 
-/// Runs |body| for the groups of the block that have scores; `chunk` is where one begins.
-static void forSeenGroups(ShaderEmitter &emitter, llvm::function_ref<void()> body) {
-  emitter.open("for (int chunk = 0; chunk < span; chunk += WIDTH)");
+void AttentionShader::forSeenGroups(llvm::function_ref<void()> body) {
+  openRounds("chunk", "0", "span");
   emitter.line("if (((seen >> (chunk / WIDTH)) & 1) == 0)");
   emitter.line("  continue;");
   body();
-  emitter.close();
+  closeRounds("chunk", "WIDTH", "span");
 }
 
 //===----------------------------------------------------------------------===//
@@ -74,13 +73,13 @@ void AttentionShader::emitSoftmax() {
 void AttentionShader::emitRowMaximum() {
   // A NaN need not survive: the weights of its row are NaN anyway.
   emitter.line("vec4 greatest = vec4(" + llvm::Twine(kLowest) + ");");
-  forSeenGroups(emitter, [&] {
-    emitter.open("for (int k = chunk / 4; k < " + llvm::Twine(kGroupEnd) + " / 4; k += 8)");
+  forSeenGroups([&] {
+    openRounds("k", "chunk / 4", kGroupEnd.str() + " / 4");
     openUnrolled("p", "8");
     emitter.line("vec4 x = scores[start + k + p];");
     emitter.line("greatest = mix(x, greatest, greaterThan(greatest, x));");
     emitter.close();
-    emitter.close();
+    closeRounds("k", "8", kGroupEnd.str() + " / 4");
   });
   emitter.line("float maximum = greatest.x > greatest.y ? greatest.x : greatest.y;");
   emitter.line("maximum = maximum > greatest.z ? maximum : greatest.z;");
@@ -105,8 +104,8 @@ void AttentionShader::emitRowWeights() {
   openUnrolled("p", "8");
   emitter.line("parts[p] = vec4(0.0);");
   emitter.close();
-  forSeenGroups(emitter, [&] {
-    emitter.open("for (int k = chunk / 4; k < " + llvm::Twine(kGroupEnd) + " / 4; k += 8)");
+  forSeenGroups([&] {
+    openRounds("k", "chunk / 4", kGroupEnd.str() + " / 4");
     openUnrolled("p", "8");
     emitter.line("precise vec4 difference = scores[start + k + p] - vec4(maximum);");
     if (op.getPvInt8Block()) {
@@ -119,7 +118,7 @@ void AttentionShader::emitRowWeights() {
     emitter.line("scores[start + k + p] = weights;");
     emitter.line("parts[p] = parts[p] + weights;");
     emitter.close();
-    emitter.close();
+    closeRounds("k", "8", kGroupEnd.str() + " / 4");
   });
   for (const char *half : {"4", "2", "1"}) {
     openUnrolled("p", half);
@@ -134,7 +133,7 @@ void AttentionShader::emitRowWeights() {
 void AttentionShader::emitFinalWeights() {
   selectRow("i");
   emitter.line("float maximum = maxima[i], sum = sums[i];");
-  forSeenGroups(emitter, [&] {
+  forSeenGroups([&] {
     emitter.open("for (int place = chunk; place < min(chunk + WIDTH, (span + 3) / 4 * 4); ++place)");
     loops[Loops::Key] = emitter.let("int", "begin + min(place, span - 1)", "key");
     std::string difference = emitter.let("float", "scores[start + place / 4][place & 3] - maximum");
@@ -190,7 +189,7 @@ void AttentionShader::emitProducts(bool isExact) {
     emitter.line("if (" + ofPeers("((taking >> (row_base + only)) & 1)") + " == 0)");
     emitter.line("  continue;");
   }
-  emitter.open("for (int columns = 0; columns < " + endOf(Loops::ValueSize) + "; columns += LANES * 4 * COLUMNS)");
+  openRounds("columns", "0", endOf(Loops::ValueSize));
   emitter.line(std::string("precise vec4 sum[") + (isExact ? "1" : "ROWS") + "][COLUMNS];");
   openProductRows(isExact);
   openUnrolled("g", "COLUMNS");
@@ -201,7 +200,7 @@ void AttentionShader::emitProducts(bool isExact) {
     emitValueScales();
   emitColumns(isExact);
   joinColumns(isExact);
-  emitter.close();
+  closeRounds("columns", "LANES * 4 * COLUMNS", endOf(Loops::ValueSize));
   if (isExact)
     emitter.close();
 }
@@ -230,9 +229,10 @@ void AttentionShader::emitValueScales() {
 }
 
 void AttentionShader::emitColumns(bool isExact) {
-  forSeenGroups(emitter, [&] {
+  forSeenGroups([&] {
     // One key after the other. Those behind the last one weigh 0 and read its values.
-    emitter.open("for (int k = chunk / 4; k < min(chunk + WIDTH, span + 3) / 4; ++k)");
+    const std::string end = "min(chunk + WIDTH, span + 3) / 4";
+    openRounds("k", "chunk / 4", end);
     readValues();
     openProductRows(isExact);
     emitter.line("vec4 w = scores[i * STRIDE + k];");
@@ -244,7 +244,7 @@ void AttentionShader::emitColumns(bool isExact) {
     }
     emitter.close();
     emitter.close();
-    emitter.close();
+    closeRounds("k", "1", end);
   });
 }
 

@@ -126,8 +126,13 @@ LogicalResult AttentionShader::emit() {
     readQueries();
   emitter.line("int literal = 0, exact = 0, literal_exact = 0, no_keys = 0, nans = 0, numbers = 0;");
   emitter.line("bool wrote = false;");
-  emitter.open("for (int pass = 0; pass < " + llvm::Twine(passes.size()) + "; ++pass)");
+  emitter.line("int pass = 0, taking = all_rows;");
+  emitter.open("if (" + ofPeers("taking") + " != 0)");
+  emitter.open("do");
   emitPass();
+  findNextPass();
+  emitter.close();
+  emitter.line("while (pass < " + llvm::Twine(passes.size()) + ");");
   emitter.close();
   if (op.getGivesParts())
     finishPart();
@@ -136,7 +141,7 @@ LogicalResult AttentionShader::emit() {
   return status;
 }
 
-void AttentionShader::emitPass() {
+void AttentionShader::findNextPass() {
   std::string taking = "0";
   static constexpr std::pair<Pass::Rows, const char *> kSets[] = {{Pass::All, "all_rows"},
                                                                   {Pass::Literal, "literal"},
@@ -149,9 +154,14 @@ void AttentionShader::emitPass() {
     if (anyPass(isOf))
       taking = "(" + inPasses(isOf) + ") ? " + set + " : " + taking;
   }
-  emitter.line("int taking = " + taking + ";");
-  emitter.line("if (" + ofPeers("taking") + " == 0)");
-  emitter.line("  continue;");
+  emitter.open("do");
+  emitter.line("++pass;");
+  emitter.line("taking = " + taking + ";");
+  emitter.close();
+  emitter.line("while (pass < " + llvm::Twine(passes.size()) + " && " + ofPeers("taking") + " == 0);");
+}
+
+void AttentionShader::emitPass() {
   emitter.line("bool is_first = true, sees = false;");
   emitter.line("int nan_rows = 0;");
   // Before its first key: a finite maximum, whose difference to any score is a number or the score's own infinity.
@@ -194,9 +204,9 @@ void AttentionShader::emitBlocks() {
     emitter.open("else");
   }
   emitter.line("int end = " + end + ";");
-  emitter.open("for (int begin = " + begin + "; begin < end; begin += BLOCK)");
+  openRounds("begin", begin, "end");
   emitBlock(writes);
-  emitter.close();
+  closeRounds("begin", "BLOCK", "end");
   if (op.getTakesParts())
     emitter.close();
 }
@@ -365,7 +375,8 @@ static std::optional<std::string> printEmptyOutput(kernel::AttentionOp op,
 }
 
 void AttentionShader::finishRows() {
-  openRows(/*isUnrolled=*/false);
+  openRounds("r", "0", "ROWS");
+  emitter.line("int i = row_base + r;");
   emitter.open("if (i < count)");
   selectRow("i");
   emitter.line("precise float sum = sums[i];");
@@ -382,7 +393,7 @@ void AttentionShader::finishRows() {
   storeFour(start, "column", "x");
   closeColumns();
   emitter.close();
-  emitter.close();
+  closeRounds("r", "1", "ROWS");
   if (!op.getHasLse())
     return;
   // The logarithm of a sum, which isn't below the normal numbers; after fdlibm.

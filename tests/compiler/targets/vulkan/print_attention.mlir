@@ -32,7 +32,7 @@
 // CHECK: const int PEERS = 8;
 // CHECK: int peer = int(gl_SubgroupInvocationID);
 // Where one invocation goes all go: what they exchange must be there.
-// CHECK: if (of_peers(taking) == 0)
+// CHECK: if (of_peers(taking) != 0)
 // CHECK: may = of_peers(int({{v[0-9]+}})) != 0;
 // CHECK: all = of_peers(int(!{{v[0-9]+}})) == 0;
 // CHECK: own[j] = b2_vec4[
@@ -47,10 +47,14 @@
 // CHECK-NEXT: all = [[ALL:v[0-9]+]];
 // CHECK: if (!may && !(false))
 // CHECK-NEXT: continue;
-// Products by fused operations, keys as vectors of four of a row.
+// Products by fused operations, keys as vectors of four of a row. Loops are tested behind their bodies, which are else
+// gone through once more for nobody.
+// CHECK: int d = 0;
+// CHECK-NEXT: do {
 // CHECK: own[j] = b2_vec4[
 // CHECK: k[j] = own[j];
 // CHECK: s[r][g] = fma(vec4(q.x), vec4(k[4 * g + 0].x, k[4 * g + 1].x, k[4 * g + 2].x, k[4 * g + 3].x), s[r][g]);
+// CHECK: while ((d += 4) < 64);
 // CHECK: if (!(all && start + STEP <= span)) {
 // CHECK: place < span && ({{.*}}uintBitsToFloat(4286578688u);
 // A pass for values that aren't finite where a key weighs nothing.
@@ -58,6 +62,10 @@
 // CHECK: precise vec4 joined = fma(before, vec4(kept_factor), scaled);
 // CHECK: has_nan(joined)
 // CHECK: literal = length > 0 ? empty & ~kept : 0;
+// The next pass that has rows, and none where no pass has any.
+// CHECK: ++pass;
+// CHECK: while (pass < 4 && taking == 0);
+// CHECK: while (pass < 4);
 kernel.func @causal(%q: tensor<?x?x8x64xf32> {kernel.dims = array<i64: 0, 1>},
                     %k: tensor<?x?x4x64xf32> {kernel.dims = array<i64: 0, 2>},
                     %v: tensor<?x?x4x64xf32> {kernel.dims = array<i64: 0, 2>}, %batch: index, %rows: index,
