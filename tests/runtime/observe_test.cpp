@@ -5,6 +5,7 @@
 #include <atomic>
 #include <thread>
 
+#include "runtime/devices/cpu/span_clock.h"
 #include "tests/runtime/test_support.h"
 
 namespace heddle::test {
@@ -57,6 +58,26 @@ std::vector<heddle_span_t> spans_of(const session &session) {
   return {spans, spans + count};
 }
 
+int64_t nanoseconds_now() {
+  return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+TEST(Spans, AreTimedAsTheSystemDoes) {
+  runtime::cpu::span_clock clock;
+  const int64_t before = nanoseconds_now();
+  clock.start();
+  const int64_t first = clock.ticks();
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  const int64_t last = clock.ticks();
+  clock.stop();
+  const int64_t after = nanoseconds_now();
+  EXPECT_LE(before, clock.nanoseconds(first));
+  EXPECT_LE(clock.nanoseconds(last), after);
+  // Half of it for the system's taking the core away between two reads; a wrong rate is off by more.
+  EXPECT_GT(clock.nanoseconds(last) - clock.nanoseconds(first), 10'000'000);
+  EXPECT_EQ(clock.nanoseconds(first - 1'000'000'000), clock.nanoseconds(first - 2'000'000'000)) << "before the run";
+}
+
 TEST(Spans, HoldEachItemOnceAndOneThreadsFollowEachOther) {
   const artifact_bytes artifact = scale_model().build();
   for (const unsigned threads : {1u, 3u}) {
@@ -69,7 +90,9 @@ TEST(Spans, HoldEachItemOnceAndOneThreadsFollowEachOther) {
     heddle_session_record_spans(session.get(), 1);
     const tensor x = counting_tensor({16, 100});
     for (int run = 0; run < 20; ++run) {
+      const int64_t begin = nanoseconds_now();
       ASSERT_TRUE(bool(session.run(nullptr, {&x}, 1)));
+      const int64_t end = nanoseconds_now();
       int64_t items[2] = {};
       const heddle_span_t *before = nullptr;
       const std::vector<heddle_span_t> spans = spans_of(session);
@@ -80,7 +103,9 @@ TEST(Spans, HoldEachItemOnceAndOneThreadsFollowEachOther) {
         EXPECT_GT(span.items, 0);
         EXPECT_GE(span.first_item, 0);
         EXPECT_LE(span.items, span.end_item - span.first_item);
+        EXPECT_LE(begin, span.begin_nanoseconds);
         EXPECT_LE(span.begin_nanoseconds, span.end_nanoseconds);
+        EXPECT_LE(span.end_nanoseconds, end);
         if (before && before->thread == span.thread) {
           EXPECT_LT(before->dispatch, span.dispatch);
           EXPECT_LE(before->end_nanoseconds, span.begin_nanoseconds);

@@ -23,8 +23,6 @@ constexpr int64_t max_units = int64_t(1) << 24;
 
 using clock = std::chrono::steady_clock;
 
-int64_t nanoseconds_now() { return std::chrono::nanoseconds(clock::now().time_since_epoch()).count(); }
-
 } // namespace
 
 heddle_status_t cpu_executor::reserve(const plan &plan) {
@@ -82,7 +80,7 @@ void cpu_executor::run_recorded_range(void *context, unsigned worker, uint32_t b
   const int64_t first = begin * region.unit_items;
   const int64_t last = end == region.units ? region.items : end * region.unit_items;
   if (span.items == 0) {
-    span.begin_nanoseconds = nanoseconds_now();
+    span.begin_nanoseconds = region.executor->span_clock_.ticks();
     span.first_item = first;
     span.end_item = last;
   }
@@ -94,7 +92,7 @@ void cpu_executor::run_recorded_range(void *context, unsigned worker, uint32_t b
 
 void cpu_executor::end_span(void *context, unsigned worker) {
   const region &region = *static_cast<const cpu_executor::region *>(context);
-  region.spans[worker * region.span_stride].end_nanoseconds = nanoseconds_now();
+  region.spans[worker * region.span_stride].end_nanoseconds = region.executor->span_clock_.ticks();
 }
 
 void cpu_executor::record_failure(unsigned worker, uint32_t unit, int32_t code, const heddle_error_record_t &record) {
@@ -157,19 +155,25 @@ heddle_status_t cpu_executor::step(const run_request &request, const copy_step &
 }
 
 /// Room for a span of each thread and dispatch, a thread's side by side: no two write to one cache line at a time.
-void cpu_executor::begin_spans(const run_request &request) const {
+void cpu_executor::begin_spans(const run_request &request) {
   const size_t dispatches = request.entry->dispatch_count;
-  request.spans->assign(program_.pool().thread_count() * dispatches, heddle_span_t{});
-  for (size_t i = 0; i < request.spans->size(); ++i) {
-    (*request.spans)[i].dispatch = i % dispatches;
-    (*request.spans)[i].thread = static_cast<unsigned>(i / dispatches);
-  }
+  const unsigned threads = program_.pool().thread_count();
+  request.spans->clear();
+  for (unsigned thread = 0; thread < threads; ++thread)
+    for (size_t dispatch = 0; dispatch < dispatches; ++dispatch)
+      request.spans->push_back({dispatch, thread, 0, 0, 0, 0, 0});
+  span_clock_.start();
 }
 
-/// Leaves those that were used.
+/// Leaves those that were used, in nanoseconds.
 void cpu_executor::end_spans(std::vector<heddle_span_t> *spans) {
+  span_clock_.stop();
   spans->erase(std::remove_if(spans->begin(), spans->end(), [](const heddle_span_t &span) { return span.items == 0; }),
                spans->end());
+  for (heddle_span_t &span : *spans) {
+    span.begin_nanoseconds = span_clock_.nanoseconds(span.begin_nanoseconds);
+    span.end_nanoseconds = span_clock_.nanoseconds(span.end_nanoseconds);
+  }
 }
 
 heddle_status_t cpu_executor::run(const run_request &request) {

@@ -7,6 +7,7 @@
 #include "runtime/core/device.h"
 #include "runtime/core/observation.h"
 #include "runtime/devices/cpu/cpu_device.h"
+#include "runtime/devices/cpu/span_clock.h"
 
 namespace heddle::runtime::cpu {
 
@@ -47,8 +48,8 @@ private:
   static void run_range(void *context, unsigned worker, uint32_t begin, uint32_t end);
   static void run_recorded_range(void *context, unsigned worker, uint32_t begin, uint32_t end);
   static void end_span(void *context, unsigned worker);
-  void begin_spans(const run_request &request) const;
-  static void end_spans(std::vector<heddle_span_t> *spans);
+  void begin_spans(const run_request &request);
+  void end_spans(std::vector<heddle_span_t> *spans);
   void record_failure(unsigned worker, uint32_t unit, int32_t code, const heddle_error_record_t &record);
   heddle_status_t failure(const dispatch_step &dispatch) const;
 
@@ -59,6 +60,7 @@ private:
   std::vector<thread_error> errors_; ///< one per thread
   std::vector<void *> bindings_;
   observation observation_;
+  span_clock span_clock_;
   /// First unit of the lowest range of the dispatch that failed; all ones if none did.
   std::atomic<uint32_t> failed_unit_{0};
   const std::atomic<run_state> *state_ = nullptr;

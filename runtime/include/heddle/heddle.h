@@ -408,7 +408,7 @@ typedef struct heddle_span_t {
   int64_t end_item;          ///< behind the highest; what it didn't do of those between, others did
 } heddle_span_t;
 
-/// Has later runs keep spans, or with 0 no more: two clock reads a thread and dispatch, about 40 ns. Unlike an observer
+/// Has later runs keep spans, or with 0 no more: two clock reads a thread and dispatch, about 25 ns. Unlike an observer
 /// it leaves a run as it is: a GPU still gets its work whole, and its own clock is read between dispatches. Must not be
 /// called during a run.
 HEDDLE_API void heddle_session_record_spans(heddle_session_t *session, int is_on);
