@@ -3,7 +3,9 @@
 // Scores of a tile's rows by one block of keys. An invocation multiplies all of its rows with some keys, four
 // neighbours at a time, so that what it reads of a key serves all of them. A hidden key's score is -infinity.
 
+#include "compiler/targets/common/SingleMath.h"
 #include "compiler/targets/vulkan/AttentionShader.h"
+#include "compiler/targets/vulkan/RegionPrinter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
@@ -152,10 +154,18 @@ void AttentionShader::scaleDots() {
 //===----------------------------------------------------------------------===//
 
 void AttentionShader::declareDivision() {
-  // Codes are the same on every device: one step brings a quotient that is nearly right to the nearest number.
-  emitter.declare("float divide(float x, float y) {\n"
-                  "  precise float quotient = x / y, rest = fma(-quotient, y, x);\n"
-                  "  return fma(rest, 1.0 / y, quotient);\n}");
+  // Codes are the same on every device, whose own quotients may be some units off.
+  emitter.declareFunction("float divide(float x, float y)", [&] {
+    Region division;
+    Block &body = division.emplaceBlock();
+    OpBuilder b(op.getContext());
+    b.setInsertionPointToStart(&body);
+    Value x = body.addArgument(b.getF32Type(), op.getLoc()), y = body.addArgument(b.getF32Type(), op.getLoc());
+    b.create<kernel::YieldOp>(op.getLoc(), buildDivide32(FloatMath(b, op.getLoc(), b.getF32Type()), x, y));
+    auto yielded = RegionPrinter(emitter, loops).print(division, {"x", "y"});
+    assert(succeeded(yielded) && "arithmetic has a form in GLSL");
+    return yielded->front();
+  });
 }
 
 /// Functions of a row's scale from the bits of its greatest magnitude, where what isn't finite is the greatest.

@@ -93,6 +93,18 @@ void ShaderEmitter::declare(const llvm::Twine &text) {
     declarations.push_back(text.str());
 }
 
+void ShaderEmitter::declareFunction(StringRef head, llvm::function_ref<std::string()> print) {
+  std::string text = (head + " {\n").str();
+  if (llvm::any_of(declarations, [&](StringRef declared) { return declared.starts_with(text); }))
+    return;
+  std::string main = std::exchange(body, "");
+  unsigned level = std::exchange(depth, 1);
+  line("return " + print() + ";");
+  declare(text + body + "}");
+  body = std::move(main);
+  depth = level;
+}
+
 void ShaderEmitter::require(StringRef extension) { extensions.insert(extension.str()); }
 
 //===----------------------------------------------------------------------===//

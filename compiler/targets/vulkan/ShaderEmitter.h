@@ -53,6 +53,8 @@ public:
   std::string specialize(llvm::StringRef name, int64_t initial);
   /// A declaration before main(): shared memory, a function. Equal ones count once.
   void declare(const llvm::Twine &text);
+  /// A function |head| before main(), whose statements |print| prints and whose result it gives. |head| counts once.
+  void declareFunction(llvm::StringRef head, llvm::function_ref<std::string()> print);
   void require(llvm::StringRef extension);
 
   //===--- Index arithmetic ------------------------------------------------===//
