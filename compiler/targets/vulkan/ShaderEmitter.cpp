@@ -193,8 +193,8 @@ void ShaderEmitter::splitAxis(Axis axis, const std::string &flat, MutableArrayRe
       return;
     }
     std::string extent = bound(members[i]);
-    std::string quotient = let("int", rest + " / " + extent, "q");
-    loops[members[i]] = let("int", rest + " - " + quotient + " * " + extent, "d");
+    std::string quotient = let("int", llvm::Twine(rest) + " / " + extent, "q");
+    loops[members[i]] = let("int", llvm::Twine(rest) + " - " + quotient + " * " + extent, "d");
     rest = quotient;
   }
 }
