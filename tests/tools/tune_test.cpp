@@ -19,6 +19,7 @@
 #include <fstream>
 #include <gtest/gtest.h>
 #include <random>
+#include <set>
 #include <unistd.h>
 
 namespace heddle::cli {
@@ -54,10 +55,12 @@ TEST(IsProven, NeedsPairsAndSignsAndTheBound) {
   EXPECT_EQ(compare(mixed).probability, 1);
 }
 
-/// Candidates with known times on a machine that disturbs a run out of eight by up to a factor of three.
+/// Candidates with known times on a machine that disturbs a run out of eight by up to a factor of three. The first pair
+/// of each takes |setUp| seconds more.
 class Simulation : public PairSource {
 public:
-  Simulation(std::vector<double> times, double seconds) : times(std::move(times)), left(seconds) {}
+  Simulation(std::vector<double> times, double seconds, double setUp = 0)
+      : times(std::move(times)), left(seconds), setUp(setUp) {}
 
   std::optional<double> measure(size_t candidate, bool baselineFirst) override {
     ++pairs;
@@ -67,7 +70,7 @@ public:
       return std::nullopt;
     }
     const double baseline = disturbed(times[0]), own = disturbed(times[candidate]);
-    left -= baseline + own;
+    left -= baseline + own + (known.insert(candidate).second ? setUp : 0);
     return own / baseline;
   }
 
@@ -83,7 +86,8 @@ private:
   }
 
   std::vector<double> times;
-  double left;
+  double left, setUp;
+  std::set<size_t> known;
   std::mt19937 random{12345};
 };
 
@@ -151,6 +155,17 @@ TEST(FindFastest, KeepsAsManyPairsAsAProofTakes) {
   ASSERT_TRUE(win);
   EXPECT_GE(win->proof.pairs, kLeastPairs);
   EXPECT_TRUE(ranOut);
+}
+
+TEST(FindFastest, TakesNoPairForAsLongAsItsSetUp) {
+  std::vector<double> times(20, 0.9);
+  times[0] = 1;
+  times[5] = 0.5;
+  // Twenty-one pairs of 20 s would be more than there is.
+  Simulation simulation(times, 400, 18);
+  const auto [win, ranOut] = findFastest(times.size(), simulation);
+  ASSERT_TRUE(win);
+  EXPECT_EQ(win->candidate, 5u);
 }
 
 TEST(FindFastest, StopsWithoutTime) {

@@ -55,7 +55,13 @@ public:
 private:
   void measure(Contender &contender, size_t pairs) {
     while (contender.ratios.size() < pairs && source.secondsLeft() > secondsToLeave(partAfter)) {
+      const double before = source.secondsLeft();
       std::optional<double> ratio = measureOnce(contender.candidate);
+      // The first pair of a candidate may take far longer: it is loaded, compiled by a driver, and checked.
+      if (!contender.ratios.empty()) {
+        secondsOfRepeats += before - source.secondsLeft();
+        ++repeats;
+      }
       if (ratio)
         contender.ratios.push_back(*ratio);
       contender.isOut = !ratio || isHopeless(contender.ratios);
@@ -71,8 +77,7 @@ private:
 
   /// |part| of all, but no less than the proof needs: without it all else was for nothing.
   double secondsToLeave(double part) const {
-    const double spent = seconds - source.secondsLeft();
-    const double proof = pairsSoFar ? kProofMargin * kProofPairs * spent / static_cast<double>(pairsSoFar) : 0;
+    const double proof = repeats ? kProofMargin * kProofPairs * secondsOfRepeats / static_cast<double>(repeats) : 0;
     return std::max(seconds * part, proof);
   }
 
@@ -108,14 +113,14 @@ private:
   /// Who goes first alternates: the second one finds other caches.
   std::optional<double> measureOnce(size_t candidate) {
     baselineFirst = !baselineFirst;
-    ++pairsSoFar;
     return source.measure(candidate, baselineFirst);
   }
 
   PairSource &source;
   double seconds;       ///< for all
   double partAfter = 0; ///< of them that this round must leave
-  size_t pairsSoFar = 0;
+  double secondsOfRepeats = 0;
+  size_t repeats = 0; ///< pairs but the first of each candidate
   std::vector<Contender> field;
   SearchResult result;
   double best = 1; ///< lowest median so far; the baseline's own is 1
