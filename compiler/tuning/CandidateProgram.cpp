@@ -269,7 +269,7 @@ static uint32_t chooseCopies(const KernelUse &use) {
       RankedTensorType type = getTensor(use.func, i);
       bytes += countElements(type.getShape()) * getHostBytes(type.getElementType());
     }
-  double most = kRunSeconds / std::max(use.candidates.front().seconds, 1e-9);
+  double most = kRunSeconds / std::max(use.seconds / static_cast<double>(use.dispatches), 1e-9);
   uint64_t cold = llvm::divideCeil(kColdBytes, std::max<uint64_t>(bytes, 1));
   return std::clamp<double>(std::min<double>(cold, most), 1, kMostCopies);
 }

@@ -120,6 +120,7 @@ LogicalResult UseFinder::addDispatch(rt::DispatchOp dispatch, const TrialShapes 
   }
   KernelUse &known = uses[found->second];
   known.seconds += known.candidates.front().seconds;
+  ++known.dispatches;
   for (auto node : dispatch.getNodes().getAsRange<StringAttr>())
     if (!llvm::is_contained(known.nodes, node.str()))
       known.nodes.push_back(node.str());

@@ -22,7 +22,8 @@ struct KernelUse {
   llvm::SmallVector<bool> constants;     ///< for each input, whether it is one
   std::vector<ConfigCandidate> candidates;
   std::vector<std::string> nodes;
-  double seconds = 0; ///< that all of its dispatches take in a run, over all shapes
+  size_t dispatches = 0; ///< of it in a run, over all shapes
+  double seconds = 0;    ///< that all of them take: measured ones, or the target's estimate
   double share = 0;
 };
 

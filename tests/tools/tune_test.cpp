@@ -70,11 +70,14 @@ public:
       return std::nullopt;
     }
     const double baseline = disturbed(times[0]), own = disturbed(times[candidate]);
+    spent += baseline + own;
     left -= baseline + own + (known.insert(candidate).second ? setUp : 0);
     return own / baseline;
   }
 
   double secondsLeft() override { return left; }
+
+  double secondsAPair() override { return pairs ? spent / static_cast<double>(pairs) : 0; }
 
   size_t pairs = 0, firsts = 0, failures = 0;
 
@@ -86,7 +89,7 @@ private:
   }
 
   std::vector<double> times;
-  double left, setUp;
+  double left, setUp, spent = 0;
   std::set<size_t> known;
   std::mt19937 random{12345};
 };

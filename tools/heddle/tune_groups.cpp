@@ -42,7 +42,10 @@ public:
     if (!isRight(candidate))
       return std::nullopt;
     std::string failure;
+    const Stopwatch pair;
     const std::optional<double> ratio = server.measure(index, candidate, baselineFirst, failure);
+    pairSeconds += pair.seconds();
+    ++pairs;
     if (ratio)
       search.journal->addRatio(trials[candidate], baseline, *ratio);
     else
@@ -51,6 +54,8 @@ public:
   }
 
   double secondsLeft() override { return search.interrupt->isInterrupted() ? 0 : seconds - watch.seconds(); }
+
+  double secondsAPair() override { return pairs ? pairSeconds / static_cast<double>(pairs) : 0; }
 
   void tellBest(double ratio) override { showBest(ratio); }
 
@@ -87,6 +92,8 @@ private:
   double seconds;
   std::function<void(double)> showBest;
   Stopwatch watch;
+  double pairSeconds = 0;
+  size_t pairs = 0; ///< that the device made
   std::vector<Trial> trials;
   std::set<size_t> right; ///< that were checked
 };

@@ -39,7 +39,7 @@ std::string surveyCompiler() {
 
 /// How many candidates of a kernel there is time for: making one takes some tenths of a second, measuring it as much.
 size_t mostCandidates(const TuneRequest &request) {
-  return request.candidates ? request.candidates : std::clamp<size_t>(static_cast<size_t>(request.seconds / 8), 2, 64);
+  return request.candidates ? request.candidates : std::clamp<size_t>(static_cast<size_t>(request.seconds / 4), 2, 64);
 }
 
 std::string formatRatio(const Comparison &comparison) {

@@ -11,7 +11,7 @@ namespace heddle::cli {
 namespace {
 
 /// Pairs in the first round.
-constexpr size_t kFirstPairs = 3;
+constexpr size_t kFirstPairs = 5;
 /// More than the least that a proof takes: with 21 pairs 17 wins are enough, with 15 it takes 13.
 constexpr size_t kProofPairs = 21;
 /// What takes so much longer than the best so far, in its first pair or in two, isn't measured again: the slow ones
@@ -55,13 +55,7 @@ public:
 private:
   void measure(Contender &contender, size_t pairs) {
     while (contender.ratios.size() < pairs && source.secondsLeft() > secondsToLeave(partAfter)) {
-      const double before = source.secondsLeft();
       std::optional<double> ratio = measureOnce(contender.candidate);
-      // The first pair of a candidate may take far longer: it is loaded, compiled by a driver, and checked.
-      if (!contender.ratios.empty()) {
-        secondsOfRepeats += before - source.secondsLeft();
-        ++repeats;
-      }
       if (ratio)
         contender.ratios.push_back(*ratio);
       contender.isOut = !ratio || isHopeless(contender.ratios);
@@ -77,8 +71,7 @@ private:
 
   /// |part| of all, but no less than the proof needs: without it all else was for nothing.
   double secondsToLeave(double part) const {
-    const double proof = repeats ? kProofMargin * kProofPairs * secondsOfRepeats / static_cast<double>(repeats) : 0;
-    return std::max(seconds * part, proof);
+    return std::max(seconds * part, kProofMargin * kProofPairs * source.secondsAPair());
   }
 
   bool isHopeless(const std::vector<double> &ratios) const {
@@ -119,8 +112,6 @@ private:
   PairSource &source;
   double seconds;       ///< for all
   double partAfter = 0; ///< of them that this round must leave
-  double secondsOfRepeats = 0;
-  size_t repeats = 0; ///< pairs but the first of each candidate
   std::vector<Contender> field;
   SearchResult result;
   double best = 1; ///< lowest median so far; the baseline's own is 1

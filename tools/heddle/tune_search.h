@@ -25,6 +25,10 @@ public:
   /// Seconds that are left; a pair that has begun may take longer. At most 0: stop, and take nothing more.
   virtual double secondsLeft() = 0;
 
+  /// Seconds that a further pair takes, about; 0 before the first. What a candidate's first one needs beside, to load
+  /// it and to check it, doesn't count, and neither do pairs that take no time.
+  virtual double secondsAPair() = 0;
+
   /// Told of the lowest median so far when it changes.
   virtual void tellBest(double) {}
 };
