@@ -16,6 +16,7 @@
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/Path.h"
 
+#include <climits>
 #include <cstring>
 
 #define XXH_INLINE_ALL
@@ -126,6 +127,9 @@ uint32_t ArtifactWriter::addSection(fb::SectionKind kind, const FileSection &sec
 // Bytes
 //===----------------------------------------------------------------------===//
 
+/// A truth value takes a byte.
+static uint8_t storedBits(Type element) { return element.isInteger(1) ? CHAR_BIT : element.getIntOrFloatBitWidth(); }
+
 LogicalResult ArtifactWriter::writeConstants(ArtifactFile &file) {
   if (module.getOps<rt::ConstantOp>().empty())
     return success();
@@ -143,6 +147,7 @@ LogicalResult ArtifactWriter::writeConstants(ArtifactFile &file) {
     // Tied weights occur twice in many files.
     table->offset = file.takeBackRepeated().value_or(first) - start;
     table->length = length;
+    table->element_bits = storedBits(cast<ShapedType>(constant.getType()).getElementType());
     program.constants.push_back(std::move(table));
   }
   addSection(fb::SectionKind::weights, file.endSection());

@@ -101,6 +101,7 @@ bool is_shader_target(const char *name);
 struct constant_table {
   uint64_t offset; ///< within the file
   uint64_t length;
+  uint8_t element_bits; ///< 0 where unknown; unchecked
 };
 
 struct error_site_table {

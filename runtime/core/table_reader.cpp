@@ -91,7 +91,7 @@ heddle_status_t table_reader::read_constant(const fb::Constant *constant) {
   const section_table &section = tables_->sections[constant->section()];
   if (constant->offset() % 64 != 0 || !range_fits(constant->offset(), constant->length(), section.length))
     return damaged(format("constant %zu isn't aligned or lies outside section %u", index, constant->section()));
-  tables_->constants.push_back({section.offset + constant->offset(), constant->length()});
+  tables_->constants.push_back({section.offset + constant->offset(), constant->length(), constant->element_bits()});
   return nullptr;
 }
 

@@ -353,7 +353,8 @@ TEST(Memory, OfMappedWeightsIsInBlocksOfTheFile) {
 }
 
 TEST(Memory, CountsTheRowsOfATableThatARunReads) {
-  const artifact_bytes artifact = embedding_model(/*rows=*/1000).build();
+  artifact_builder builder = embedding_model(/*rows=*/1000);
+  const artifact_bytes artifact = builder.build();
   const tensor ids = make_tensor<int64_t>(HEDDLE_ELEMENT_I64, {2, 40}, std::vector<int64_t>(80, 3));
   const heddle_tensor_t *inputs[] = {ids.get(), ids.get()};
   for (const heddle_weights_t weights : {HEDDLE_WEIGHTS_MAP, HEDDLE_WEIGHTS_COPY}) {
@@ -364,6 +365,15 @@ TEST(Memory, CountsTheRowsOfATableThatARunReads) {
     EXPECT_OK(heddle_program_memory(program.get(), nullptr, inputs, 2, &memory));
     EXPECT_EQ(memory.weight_bytes + memory.table_bytes, 16000);
     EXPECT_EQ(memory.weight_bytes, weights == HEDDLE_WEIGHTS_MAP ? 2 * 40 * 4 * 4 : 16000);
+  }
+  // Its elements are as large as the artifact says, or as the result's where it doesn't say.
+  for (const auto &[bits, bytes] : {std::pair(0, 1280), {4, 160}, {8, 320}, {32, 1280}, {255, 10200}}) {
+    builder.program.constants[0]->element_bits = static_cast<uint8_t>(bits);
+    const artifact_bytes narrower = builder.build();
+    const program program = load(narrower);
+    heddle_memory_info_t memory = {};
+    EXPECT_OK(heddle_program_memory(program.get(), nullptr, inputs, 2, &memory));
+    EXPECT_EQ(memory.weight_bytes, bytes) << bits;
   }
 }
 

@@ -6,6 +6,7 @@
 #include "runtime/devices/cpu/mapped_weights.h"
 
 #include <algorithm>
+#include <climits>
 #include <functional>
 #include <numeric>
 #include <string_view>
@@ -21,18 +22,23 @@ using byte_range = std::pair<uint64_t, uint64_t>; // begin and end, in the file
 
 /// A map's or a row's result has an element for each one that it reads of an operand at most: what is larger is a
 /// table, of which it reads some rows. Any other root may read all of it.
-uint64_t read_bytes(const program_tables &tables, const dispatch_step &dispatch, const plan &plan, uint64_t length) {
+uint64_t read_bytes(const program_tables &tables, const dispatch_step &dispatch, const plan &plan,
+                    const constant_table &constant) {
   const std::string_view root = tables.kernels[dispatch.kernel].root;
   if (root != "map" && root != "rowwise")
-    return length;
-  int64_t result_bytes = 0;
+    return constant.length;
+  uint64_t read = 0;
   for (const result_table &result : dispatch.results) {
     int64_t dims[HEDDLE_MAX_RANK] = {};
     read_dims(plan, result.slots, dims);
-    result_bytes += std::accumulate(dims, dims + result.slots.size(),
-                                    static_cast<int64_t>(heddle_element_type_size(result.type)), std::multiplies<>());
+    const auto elements =
+        static_cast<uint64_t>(std::accumulate(dims, dims + result.slots.size(), int64_t(1), std::multiplies<>()));
+    const uint64_t bits =
+        constant.element_bits == 0 ? heddle_element_type_size(result.type) * CHAR_BIT : constant.element_bits;
+    // No constant has more elements than bits, and so nothing overflows.
+    read += std::min(elements, constant.length * CHAR_BIT) * bits / CHAR_BIT;
   }
-  return std::min(static_cast<uint64_t>(result_bytes), length);
+  return std::min(read, constant.length);
 }
 
 /// Of each constant the most that any step reads.
@@ -46,7 +52,7 @@ std::vector<uint64_t> read_of_constants(const program_tables &tables, const entr
     if (const auto *dispatch = std::get_if<dispatch_step>(&step))
       for (const binding_table &binding : dispatch->bindings)
         if (binding.kind == binding_kind::constant)
-          note(binding, read_bytes(tables, *dispatch, plan, tables.constants[binding.index].length));
+          note(binding, read_bytes(tables, *dispatch, plan, tables.constants[binding.index]));
     if (const auto *copy = std::get_if<copy_step>(&step))
       note(copy->source, static_cast<uint64_t>(plan.slots[copy->bytes]));
   }
@@ -79,8 +85,6 @@ void measure_mapped_weights(const artifact_source &source, const program_tables 
     const constant_table &constant = tables.constants[i];
     if (read[i] == 0)
       continue;
-    if (getenv("DBG"))
-      fprintf(stderr, "%lu %lu %lu\n", constant.offset, constant.length, read[i]);
     least.emplace_back(constant.offset, constant.offset + read[i]);
     most.emplace_back(constant.offset, constant.offset + constant.length);
   }
