@@ -333,6 +333,9 @@ LogicalResult EntryTables::addDispatch(rt::DispatchOp op) {
   }
   for (auto node : op.getNodes().getAsValueRange<StringAttr>())
     dispatch.nodes.push_back(node.str());
+  if (std::optional<ArrayAttr> paths = op.getPaths())
+    for (auto path : paths->getAsValueRange<StringAttr>())
+      dispatch.paths.push_back(path.str());
   if (failed(addResults(op, dispatch)) || failed(addErrorSites(op, dispatch)))
     return failure();
   dispatch.flops = getSlotOrZero(op.getFlops());

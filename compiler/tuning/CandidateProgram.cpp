@@ -252,8 +252,8 @@ void CandidateProgram::addEntry(const KernelUse &use, StringRef name, StringRef 
         given[i] = builder.create<rt::ConstantBufferOp>(loc, buffer, nameConstant(groups.size(), copy, i));
     builder.create<rt::DispatchOp>(loc, FlatSymbolRefAttr::get(builder.getContext(), kernel), given, results,
                                    sizeValues, counts, Value(), Value(), ValueRange(), ValueRange(), ValueRange(),
-                                   ValueRange(), DenseI64ArrayAttr(), dispatch.getNodes(), builder.getArrayAttr(infos),
-                                   dispatch.getErrorSitesAttr());
+                                   ValueRange(), DenseI64ArrayAttr(), dispatch.getNodes(), dispatch.getPathsAttr(),
+                                   builder.getArrayAttr(infos), dispatch.getErrorSitesAttr());
   }
 }
 

@@ -11,7 +11,7 @@ using namespace heddle::nn;
 
 Location heddle::nn::getNodeLocation(MLIRContext *context, const OnnxNode &node) {
   Location name = NameLoc::get(StringAttr::get(context, node.name));
-  return FusedLoc::get({name}, OnnxOpAttr::get(context, node.type, node.domain, node.opset), context);
+  return FusedLoc::get({name}, OnnxOpAttr::get(context, node.type, node.domain, node.opset, node.path), context);
 }
 
 SmallVector<OnnxNode> heddle::nn::findOnnxNodes(Location location) {
@@ -22,7 +22,7 @@ SmallVector<OnnxNode> heddle::nn::findOnnxNodes(Location location) {
     auto op = fused ? dyn_cast_or_null<OnnxOpAttr>(fused.getMetadata()) : OnnxOpAttr();
     if (!op)
       return WalkResult::advance();
-    OnnxNode node{"", op.getType(), op.getDomain(), op.getOpset()};
+    OnnxNode node{"", op.getType(), op.getDomain(), op.getOpset(), op.getPath()};
     if (!fused.getLocations().empty())
       if (auto name = dyn_cast<NameLoc>(fused.getLocations().front()))
         node.name = name.getName();

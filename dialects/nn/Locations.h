@@ -20,9 +20,11 @@ struct OnnxNode {
   /// Empty for the default domain.
   llvm::StringRef domain;
   int64_t opset;
+  /// Of the exported program's modules, "encoder/layer.0/linear_3". Empty where the file doesn't tell.
+  llvm::StringRef path = "";
 };
 
-/// `fused<#nn.onnx_op<type, domain, opset>>[name]`. The dialect nn must be loaded in |context|.
+/// `fused<#nn.onnx_op<type, domain, opset, path>>[name]`. The dialect nn must be loaded in |context|.
 mlir::Location getNodeLocation(mlir::MLIRContext *context, const OnnxNode &node);
 
 /// The first node found in |location|, within fused locations and call sites as well.

@@ -37,13 +37,17 @@ def Nn_OnnxOpAttr : Nn_Attr<"OnnxOp", "onnx_op"> {
     Metadata of an imported op's location, so that an error much later still speaks the user's words.
 
         #nn.onnx_op<"MatMul", "", 17>
+        #nn.onnx_op<"MatMul", "", 18, "encoder/layer.0/linear_3">
+
+    The path says which of the exported program's modules the node comes from, where the file tells.
   }];
   let parameters = (ins
     StringRefParameter<"op type">:$type,
     StringRefParameter<"domain; empty for the default one">:$domain,
-    "int64_t":$opset
+    "int64_t":$opset,
+    StringRefParameter<"path of modules; empty if unknown", [{""}]>:$path
   );
-  let assemblyFormat = "`<` $type `,` $domain `,` $opset `>`";
+  let assemblyFormat = "`<` $type `,` $domain `,` $opset (`,` $path^)? `>`";
 }
 
 #endif // HEDDLE_DIALECTS_NN_NNATTRIBUTES_TD

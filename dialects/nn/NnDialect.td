@@ -49,7 +49,7 @@ def Nn_Dialect : Dialect {
     - `nn.specializes = @main` on a function: it is the entry point @main for some of its inputs' sizes.
 
     An imported op's location is `fused<#nn.onnx_op<"MatMul", "", 17>>["/layer.0/MatMul"]`: the node's name, and as
-    metadata its op type, domain and opset (Locations.h makes and reads them).
+    metadata its op type, domain, opset and, where the file tells, path of modules (Locations.h makes and reads them).
   }];
   let useDefaultAttributePrinterParser = 1;
   let hasConstantMaterializer = 1;

@@ -58,6 +58,8 @@ LogicalResult DispatchOp::verify() {
   if (getResultsInfo().size() != getOutputs().size())
     return emitOpError() << "expects one dictionary of results_info per output, got " << getResultsInfo().size()
                          << " for " << getOutputs().size();
+  if (getPaths() && getPaths()->size() != getNodes().size())
+    return emitOpError() << "expects a path for each of " << getNodes().size() << " nodes, got " << getPaths()->size();
   if (getGrids().size() != getGrains().size() || getGrids().size() != getScratch().size())
     return emitOpError() << "expects as many grids as grains and scratch sizes, got " << getGrids().size() << ", "
                          << getGrains().size() << " and " << getScratch().size();

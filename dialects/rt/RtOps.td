@@ -253,7 +253,8 @@ def Rt_DispatchOp : Rt_Op<"dispatch", [HasParent<"FuncOp">, AttrSizedOperandSegm
     hold one size per target, in the order of the module's `rt.targets`; they are filled once tiles are selected.
     `axes` hold for each target that generates shaders 3 extents and, for each binding, 3 strides in bytes;
     `axes_counts` says how many are whose, 0 for a CPU, and may be left out where all are. `nodes` are the model's
-    nodes that the kernel holds; `results_info` has one dictionary {name, type, permutation} per output: what it is in
+    nodes that the kernel holds, `paths` the modules that they come from, one a node ("" for a node without), left out
+    where no node has one; `results_info` has one dictionary {name, type, permutation} per output: what it is in
     terms of the model's tensors (name "" if it is none of them); `error_sites` has one triple [node, op type, what]
     for each checked read of the kernel; `result_sizes` are the dimensions of all outputs, one after the other, for
     those who look at them.
@@ -275,7 +276,8 @@ def Rt_DispatchOp : Rt_Op<"dispatch", [HasParent<"FuncOp">, AttrSizedOperandSegm
                        Optional<Index>:$bytes, Variadic<Index>:$grids, Variadic<Index>:$grains,
                        Variadic<Index>:$scratch, Variadic<Index>:$axes,
                        DefaultValuedOptionalAttr<DenseI64ArrayAttr, "{}">:$axes_counts, StrArrayAttr:$nodes,
-                       DictArrayAttr:$results_info, OptionalAttr<ArrayAttr>:$error_sites);
+                       OptionalAttr<StrArrayAttr>:$paths, DictArrayAttr:$results_info,
+                       OptionalAttr<ArrayAttr>:$error_sites);
   let assemblyFormat = [{
     $kernel `ins` `(` $inputs `)` `outs` `(` $outputs `)` `sizes` `(` $sizes `)`
     (`result_sizes` `(` $result_sizes^ `)`)? (`flops` `(` $flops^ `)`)? (`bytes` `(` $bytes^ `)`)?

@@ -362,6 +362,11 @@ heddle_status_t table_reader::read_dispatch(const fb::Dispatch &dispatch, size_t
   HEDDLE_RETURN_IF_ERROR(read_slots(dispatch.sizes(), *out, &table.sizes));
   HEDDLE_RETURN_IF_ERROR(read_results(dispatch, *out, &table));
   HEDDLE_RETURN_IF_ERROR(read_strings(dispatch.nodes(), &table.nodes));
+  if (count(dispatch.paths()) != 0 && count(dispatch.paths()) != table.nodes.size())
+    return damaged(format("step %zu of entry '%s' has %zu paths of %zu nodes", step, out->name, count(dispatch.paths()),
+                          table.nodes.size()));
+  HEDDLE_RETURN_IF_ERROR(read_strings(dispatch.paths(), &table.paths));
+  table.paths.resize(table.nodes.size(), "");
   HEDDLE_RETURN_IF_ERROR(read_dispatch_targets(dispatch, step, *out, &table));
   HEDDLE_RETURN_IF_ERROR(charge(count(dispatch.error_sites()), sizeof(error_site_table)));
   for (size_t i = 0; i < count(dispatch.error_sites()); ++i) {

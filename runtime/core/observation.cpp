@@ -20,7 +20,7 @@ void observation::report(const run_request &request, const program_tables &table
   }
   const heddle_dispatch_info_t info = {dispatch.index,        kernel.name,     kernel.root,     dispatch.nodes.data(),
                                        dispatch.nodes.size(), results_.data(), results_.size(), planned.items,
-                                       planned.flops,         planned.bytes,   nanoseconds};
+                                       planned.flops,         planned.bytes,   nanoseconds,     dispatch.paths.data()};
   request.observer(request.observer_user, &info);
 }
 

@@ -203,6 +203,7 @@ struct dispatch_step {
   std::vector<uint32_t> sizes;         ///< slots
   std::vector<target_dispatch> targets;
   std::vector<const char *> nodes;
+  std::vector<const char *> paths; ///< one a node; "" where the model file has none
   std::vector<result_table> results;
   std::vector<error_site_table> error_sites; ///< what heddle_error_record_t::site points into
   uint32_t flops, bytes;                     ///< slots

@@ -72,7 +72,7 @@ class ProfileTest(case.ArtifactTestCase):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        # Of all exporters TorchScript's alone names nodes by the modules they came from.
+        # TorchScript's exporter names nodes by the modules they came from.
         cls.model = next(path for path in models.exports() if path.parent.name.startswith("bert.ts-"))
         cls.nodes = {node.name for node in onnx.load(cls.model, load_external_data=False).graph.node}
 
@@ -111,6 +111,30 @@ class ProfileTest(case.ArtifactTestCase):
         self.assertGreaterEqual(len(layers), 2)
         for number, name in enumerate(layers):
             self.assertTrue(name.endswith(f"layer.{number}"), name)
+
+    def layers(self, model):
+        """The layers that a profile of MODEL shows, with the kernels of each."""
+        run = command.heddle("profile", self.artifact(model), "--seconds", "0.05", *SHAPE, "--json", "--by", "layer")
+        return [(row["name"], row["dispatches"]) for row in json.loads(run.stdout)["rows"]]
+
+    def test_layers_of_modules_in_metadata_are_those_of_names(self):
+        """The same model as torch.export writes it: nodes named by their operator, modules in the metadata."""
+        model = onnx.load(self.model)
+        for number, node in enumerate(model.graph.node):
+            *modules, operator = node.name.strip("/").split("/")
+            scopes = ["", *(".".join(modules[:depth + 1]) for depth in range(len(modules))), operator.lower()]
+            node.name = f"node_{node.op_type}_{number}"
+            node.metadata_props.add(key="pkg.torch.onnx.stack_trace", value="x" * 2000)
+            node.metadata_props.add(key="pkg.torch.onnx.name_scopes", value=str(scopes))
+        exported = self.scratch / "exported.onnx"
+        onnx.save(model, exported)
+        self.assertEqual(self.layers(exported), self.layers(self.model))
+
+    def test_layers_of_both_exporters_are_the_same(self):
+        older, newer = (next(path for path in models.exports() if path.parent.name.startswith(name))
+                        for name in ("bert.ts-", "bert.dynamo-"))
+        names = [[name for name, _ in self.layers(path)] for path in (older, newer)]
+        self.assertEqual(names[0], names[1])
 
     def test_csv_has_a_line_a_row(self):
         run = command.heddle("profile", self.artifact(self.model), "--seconds", "0.05", *SHAPE, "--by", "layer",

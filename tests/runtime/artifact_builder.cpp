@@ -135,6 +135,8 @@ void entry_builder::dispatch(uint32_t kernel, const std::vector<fb::Binding> &bi
   target->scratch = options.scratch;
   dispatch.targets.push_back(std::move(target));
   dispatch.nodes = {options.node};
+  if (!options.path.empty())
+    dispatch.paths = {options.path};
   auto result = std::make_unique<fb::ResultInfoT>();
   result->name = options.node + "_result";
   result->slots = options.result_dims;
@@ -350,6 +352,7 @@ artifact_builder scale_model(float factor) {
   options.node = "add";
   entry.dispatch(add, {x, x, sum}, {count}, options);
   options.node = "scale";
+  options.path = "layer.0/scale";
   entry.dispatch(scale, {sum, constant, y}, {count}, options);
   return builder;
 }

@@ -48,6 +48,7 @@ public:
     uint32_t scratch = 0;
     std::vector<uint32_t> result_dims;
     std::string node = "node";
+    std::string path = {}; ///< of the node's modules; none at all if ""
   };
   /// One dispatch with one result, the last of |bindings|; with two error sites in |options|.node.
   void dispatch(uint32_t kernel, const std::vector<fb::Binding> &bindings, const std::vector<uint32_t> &sizes,

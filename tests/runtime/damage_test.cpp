@@ -125,6 +125,8 @@ const damage damages[] = {
          dispatch(p).results.push_back(std::make_unique<fb::ResultInfoT>());
      },
      "step 0 of entry 'main' has 3 operands and 4 results"},
+    {"PathMissing", [](auto &p) { dispatch(p).nodes = {"a", "b"}, dispatch(p).paths = {"layer.0/a"}; },
+     "step 0 of entry 'main' has 1 paths of 2 nodes"},
     {"ResultOfUnknownType", [](auto &p) { dispatch(p).results[0]->type = fb::ElementType(77); },
      "result 'add_result' has an unknown element type"},
     {"PermutationThatRepeats", [](auto &p) { dispatch(p).results[0]->permutation = {1, 1}; },

@@ -13,6 +13,7 @@ namespace {
 
 struct observation {
   std::vector<std::string> kernels;
+  std::vector<std::string> paths;
   std::vector<std::string> results;
   std::vector<float> first_sum;
   int64_t nanoseconds = 0;
@@ -28,7 +29,8 @@ TEST(Observer, SeesEachDispatchWithItsResults) {
       [](void *user, const heddle_dispatch_info_t *dispatch) {
         auto &seen = *static_cast<observation *>(user);
         EXPECT_EQ(dispatch->index, seen.kernels.size());
-        EXPECT_EQ(dispatch->node_count, 1u);
+        ASSERT_EQ(dispatch->node_count, 1u);
+        seen.paths.push_back(dispatch->paths[0]);
         ASSERT_EQ(dispatch->result_count, 1u);
         const heddle_result_info_t &result = dispatch->results[0];
         EXPECT_EQ(result.rank, 2u);
@@ -44,6 +46,7 @@ TEST(Observer, SeesEachDispatchWithItsResults) {
   const tensor x = counting_tensor({2, 2});
   ASSERT_TRUE(bool(session.run(nullptr, {&x}, 1)));
   EXPECT_EQ(seen.kernels, (std::vector<std::string>{"test_add", "test_scale"}));
+  EXPECT_EQ(seen.paths, (std::vector<std::string>{"", "layer.0/scale"})) << "of modules, where the artifact has some";
   EXPECT_EQ(seen.results, (std::vector<std::string>{"add_result", "scale_result"}));
   EXPECT_EQ(seen.first_sum, (std::vector<float>{0, 2, 4, 6}));
   EXPECT_GT(seen.nanoseconds, 0);

@@ -111,6 +111,19 @@ TEST(ProfileRows, OfLayersComeInTheModelsOrder) {
   }
 }
 
+TEST(ProfileRows, OfLayersGoByPathsOfModulesBeforeNames) {
+  Profile profile = example();
+  profile.dispatches[0].paths = {"h.7/linear", ""};
+  profile.dispatches[1].paths = {"h.8/norm"};
+  profile.dispatches[2].paths = {"/embeddings/linear"};
+  ProfileRows rows = rowsOf(profile, ProfileBy::Layer, nullptr);
+  ASSERT_EQ(rows.rows.size(), 4u);
+  EXPECT_EQ(rows.rows[0].name, "h.7");
+  EXPECT_EQ(rows.rows[1].name, "h.8");
+  EXPECT_EQ(rows.rows[2].name, "");
+  EXPECT_EQ(rows.rows[1].nodes, (std::vector<std::string>{"/layer.0/Norm"}));
+}
+
 size_t count(const std::string &text, const std::string &part) {
   size_t found = 0;
   for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + part.size()))

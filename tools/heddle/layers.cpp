@@ -2,7 +2,8 @@
 //
 // Names as exporters write them: "/encoder/layer.0/attention/MatMul" (BERT, ViT), "/transformer/h.3/mlp/Gemm" (GPT-2),
 // "/decoder/block.1/layer.0/SelfAttention/q/MatMul" (T5), "bert/encoder/layer_0/attention/MatMul" (TensorFlow),
-// "model.layers.7.self_attn" (PyTorch's own paths), "blocks/0/norm1" (Flax).
+// "model.layers.7.self_attn" (PyTorch's own paths), "blocks/0/norm1" (Flax). And paths of modules,
+// "encoder/layer.0/linear".
 
 #include "tools/heddle/layers.h"
 

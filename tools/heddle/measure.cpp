@@ -62,7 +62,8 @@ std::vector<DispatchCost> TimedSession::costs() {
          {dispatch->nodes, dispatch->nodes + dispatch->node_count},
          dispatch->flops,
          dispatch->bytes,
-         multipliesBytes});
+         multipliesBytes,
+         {dispatch->paths, dispatch->paths + dispatch->node_count}});
   };
   heddle_session_set_observer(session.get(), noteCost, &result);
   run();

@@ -18,6 +18,8 @@ struct DispatchCost {
   std::vector<std::string> nodes; ///< of the model, that it computes
   int64_t flops, bytes;
   bool multipliesBytes; ///< products of bytes, which have a peak of their own
+  /// For each node the path of the modules that it comes from, "" where the model file doesn't tell.
+  std::vector<std::string> paths = {};
 };
 
 /// A session whose outputs are made by its first run and written in place by the others, which then allocate nothing:

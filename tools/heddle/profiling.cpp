@@ -37,6 +37,14 @@ std::vector<size_t> middleRuns(const std::vector<double> &walls) {
   return {order.begin() + static_cast<ptrdiff_t>(quarter), order.end() - static_cast<ptrdiff_t>(quarter)};
 }
 
+std::string layerOfDispatch(const DispatchCost &cost) {
+  std::vector<std::string> places = cost.nodes;
+  for (size_t i = 0; i < cost.paths.size(); ++i)
+    if (!cost.paths[i].empty())
+      places[i] = cost.paths[i];
+  return layerOf(places);
+}
+
 /// The dispatches of one row.
 struct Group {
   std::string name;
@@ -46,7 +54,7 @@ struct Group {
 std::vector<Group> groupDispatches(const std::vector<DispatchCost> &dispatches, ProfileBy by) {
   std::vector<Group> groups;
   for (size_t i = 0; i < dispatches.size(); ++i) {
-    std::string name = by == ProfileBy::Kernel ? dispatches[i].kernel : layerOf(dispatches[i].nodes);
+    std::string name = by == ProfileBy::Kernel ? dispatches[i].kernel : layerOfDispatch(dispatches[i]);
     auto known = std::find_if(groups.begin(), groups.end(), [&](const Group &group) { return group.name == name; });
     (known == groups.end() ? groups.emplace_back(Group{name, {}}) : *known).dispatches.push_back(i);
   }

@@ -6,6 +6,7 @@
 #include "compiler/import/onnx/FlattenModel.h"
 
 #include "compiler/import/onnx/DefaultInputs.h"
+#include "compiler/import/onnx/ModulePath.h"
 #include "dialects/nn/NnOps.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -203,6 +204,9 @@ LogicalResult Flattener::addNode(const ::onnx::NodeProto &node, Scope &scope) {
     flat.name = flat.outputs.empty() ? scope.prefix + node.op_type() : flat.outputs.front();
   flat.type = node.op_type();
   flat.domain = normaliseDomain(node.domain());
+  flat.path = getModulePath(node);
+  if (flat.path.empty() && scope.caller)
+    flat.path = scope.caller->path;
   if (failed(resolveAttributes(node, scope, flat)))
     return failure();
   // A function of the model takes precedence over an operator of its name.
@@ -261,6 +265,7 @@ void Flattener::defineNames(const google::protobuf::RepeatedPtrField<::onnx::Nod
 void Flattener::addIdentity(const std::string &input, const std::string &output, const Node &origin) {
   Node identity;
   identity.name = origin.name;
+  identity.path = origin.path;
   identity.type = "Identity";
   identity.opset = 1;
   identity.inputs = {input};

@@ -22,6 +22,7 @@ struct Node {
   std::string name; ///< as the file gives it; that of the first output where the node has none
   std::string type;
   std::string domain; ///< empty for ai.onnx
+  std::string path;   ///< of its modules (ModulePath.h); that of the call where a function's node has none
   int64_t opset = 0;
   std::vector<std::string> inputs;
   std::vector<std::string> outputs;

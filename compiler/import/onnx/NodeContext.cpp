@@ -51,7 +51,8 @@ NodeContext::NodeContext(const Node &node, llvm::ArrayRef<Value> inputs,
                          const llvm::StringMap<const ::onnx::TypeProto *> &declaredTypes, OpBuilder &builder,
                          TensorReader &reader, llvm::StringRef file, ErrorList &errors)
     : node(node), inputs(inputs), declaredTypes(declaredTypes), builder(builder), reader(reader), file(file),
-      errors(errors), loc(nn::getNodeLocation(builder.getContext(), {node.name, node.type, node.domain, node.opset})) {}
+      errors(errors),
+      loc(nn::getNodeLocation(builder.getContext(), {node.name, node.type, node.domain, node.opset, node.path})) {}
 
 LogicalResult NodeContext::fail(ErrorCode code, const llvm::Twine &message, llvm::StringRef help) {
   if (!isFailed)

@@ -5,6 +5,7 @@
 
 #include "compiler/import/onnx/WireScan.h"
 
+#include "compiler/import/onnx/ModulePath.h"
 #include "llvm/Support/Endian.h"
 
 using namespace mlir;
@@ -24,7 +25,8 @@ enum class Message { Model, Graph, Node, Attribute, Tensor, SparseTensor, Functi
 
 /// What becomes of a field of a message: most are copied.
 struct Rule {
-  enum Kind { Copy, Drop, Descend } kind = Copy;
+  /// KeepModules: dropped, but for the entry of the metadata that getModulePath reads.
+  enum Kind { Copy, Drop, Descend, KeepModules } kind = Copy;
   Message child = Message::Model;
 };
 
@@ -45,9 +47,11 @@ Rule ruleFor(Message message, unsigned field) {
       return descend(Message::Node);
     return field == 5 ? descend(Message::Tensor) : field == 15 ? descend(Message::SparseTensor) : Rule();
   case Message::Node:
-    // doc_string, metadata_props: exporters put stack traces there, a kilobyte a node.
-    if (field == 6 || field == 9)
+    // doc_string, metadata_props.
+    if (field == 6)
       return drop;
+    if (field == 9)
+      return {Rule::KeepModules, Message::Model};
     return field == 5 ? descend(Message::Attribute) : Rule();
   case Message::Attribute:
     if (field == 5 || field == 10)
@@ -226,7 +230,8 @@ LogicalResult Scanner::scan(Message message, uint64_t begin, uint64_t end, unsig
       continue;
     }
     Rule rule = ruleFor(message, field.number);
-    if (rule.kind == Rule::Drop)
+    if (rule.kind == Rule::Drop ||
+        (rule.kind == Rule::KeepModules && !namesModules(bytes.slice(field.begin, field.next))))
       continue;
     if (rule.kind == Rule::Descend && field.wireType == 2) {
       if (failed(descend(rule.child, field, depth, out)))

@@ -37,8 +37,9 @@ enum PayloadField : unsigned {
 };
 
 struct WireScan {
-  /// The model without any tensor's data, and without documentation and metadata. A tensor that has data carries in
-  /// raw_data an index into |payloads| instead, eight bytes, little-endian.
+  /// The model without any tensor's data, without documentation and without metadata but for the modules of nodes
+  /// (ModulePath.h). A tensor that has data carries in raw_data an index into |payloads| instead, eight bytes,
+  /// little-endian.
   std::string skeleton;
   std::vector<Payload> payloads;
 };

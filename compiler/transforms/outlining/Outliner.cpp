@@ -400,14 +400,33 @@ void Outliner::finishKernel(KernelScope &scope, ArrayRef<ComputedValue> values, 
   createDispatch(scope, kernelFunc, values.front().value.getLoc(), outputs, flops);
 }
 
+namespace {
+
+/// The attributes of an rt.dispatch that say where it comes from.
+struct NodeLists {
+  ArrayAttr names;
+  ArrayAttr paths; ///< null where no node has one
+};
+
+} // namespace
+
+/// The model's nodes that |ops| are of, each once.
+static NodeLists listNodes(ArrayRef<Operation *> ops, Builder &builder) {
+  llvm::SetVector<StringRef> names;
+  SmallVector<StringRef> paths;
+  for (Operation *op : ops)
+    for (const nn::OnnxNode &node : nn::findOnnxNodes(op->getLoc()))
+      if (names.insert(node.name))
+        paths.push_back(node.path);
+  bool hasPath = llvm::any_of(paths, [](StringRef path) { return !path.empty(); });
+  return {builder.getStrArrayAttr(names.getArrayRef()), hasPath ? builder.getStrArrayAttr(paths) : ArrayAttr()};
+}
+
 void Outliner::createDispatch(KernelScope &scope, kernel::FuncOp kernelFunc, Location loc,
                               ArrayRef<DispatchOutput> outputs, ShapeExpr flops) {
   SmallVector<Operation *> ops(scope.ops.getArrayRef());
   llvm::sort(ops, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
-  llvm::SetVector<Attribute> nodes;
-  for (Operation *op : ops)
-    for (const nn::OnnxNode &node : nn::findOnnxNodes(op->getLoc()))
-      nodes.insert(builder.getStringAttr(node.name));
+  NodeLists nodes = listNodes(ops, builder);
   ShapeExpr bytes = scope.builder.getInputBytes();
   SmallVector<Value> buffers, sizes;
   SmallVector<Attribute> infos;
@@ -418,9 +437,9 @@ void Outliner::createDispatch(KernelScope &scope, kernel::FuncOp kernelFunc, Loc
     infos.push_back(output.info);
   }
   ArrayRef<Attribute> sites = scope.builder.getErrorSites();
-  builder.create<rt::DispatchOp>(
-      loc, FlatSymbolRefAttr::get(kernelFunc), scope.builder.getBindings(), buffers,
-      shapeFunc->slots(scope.builder.getSizes()), sizes, shapeFunc->slot(flops), shapeFunc->slot(bytes), ValueRange(),
-      ValueRange(), ValueRange(), ValueRange(), DenseI64ArrayAttr(), builder.getArrayAttr(nodes.getArrayRef()),
-      builder.getArrayAttr(infos), sites.empty() ? ArrayAttr() : builder.getArrayAttr(sites));
+  builder.create<rt::DispatchOp>(loc, FlatSymbolRefAttr::get(kernelFunc), scope.builder.getBindings(), buffers,
+                                 shapeFunc->slots(scope.builder.getSizes()), sizes, shapeFunc->slot(flops),
+                                 shapeFunc->slot(bytes), ValueRange(), ValueRange(), ValueRange(), ValueRange(),
+                                 DenseI64ArrayAttr(), nodes.names, nodes.paths, builder.getArrayAttr(infos),
+                                 sites.empty() ? ArrayAttr() : builder.getArrayAttr(sites));
 }

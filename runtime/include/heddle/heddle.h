@@ -388,6 +388,9 @@ typedef struct heddle_dispatch_info_t {
   int64_t flops;
   int64_t bytes;
   int64_t nanoseconds; ///< wall time
+  /// Where in the exported program each node comes from, |node_count| paths of modules: "encoder/layer.0/linear_3"; ""
+  /// where the model file doesn't tell. PyTorch's exporter by torch.export does; an older one's node names are paths.
+  const char *const *paths;
 } heddle_dispatch_info_t;
 
 /// Called on the thread that called heddle_session_run, between dispatches. May call heddle_session_cancel; must not

@@ -186,6 +186,9 @@ TEST_F(ConstantData, RemembersNodesInLocations) {
   EXPECT_EQ(found->type, "MatMul");
   EXPECT_EQ(found->domain, "com.microsoft");
   EXPECT_EQ(found->opset, 17);
+  EXPECT_EQ(found->path, "");
+  mlir::Location inModule = nn::getNodeLocation(&context, {"node_0", "MatMul", "", 18, "layer.0/linear"});
+  EXPECT_EQ(nn::findOnnxNode(inModule)->path, "layer.0/linear");
   EXPECT_FALSE(nn::findOnnxNode(mlir::UnknownLoc::get(&context)));
 }
 

@@ -46,6 +46,20 @@ rt.func @main attributes {inputs = [{name = "x", type = f32, dims = [1]}], outpu
   } : index
   %x = rt.input 0
   %y = rt.buffer %n
+  // expected-error @+1 {{expects a path for each of 2 nodes, got 1}}
+  rt.dispatch @k ins(%x) outs(%y) sizes(%n)
+      {nodes = ["a", "b"], paths = [""], results_info = [{name = "", type = f32, permutation = array<i64: 0>}]}
+}
+
+// -----
+
+rt.func @main attributes {inputs = [{name = "x", type = f32, dims = [1]}], outputs = []} {
+  %n = rt.shape_func {
+    %0 = rt.shape_constant 1
+    rt.yield %0 : index
+  } : index
+  %x = rt.input 0
+  %y = rt.buffer %n
   // expected-error @+1 {{expects as many grids as grains and scratch sizes, got 1, 0 and 1}}
   rt.dispatch @k ins(%x) outs(%y) sizes(%n) grids(%n) scratch(%n)
       {nodes = [], results_info = [{name = "", type = f32, permutation = array<i64: 0>}]}

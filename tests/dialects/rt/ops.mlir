@@ -56,10 +56,10 @@ module attributes {rt.targets = ["cpu:x86-64-v3"]} {
     %a = rt.buffer %bytes
     // CHECK-NEXT: rt.dispatch @scale ins(%[[X]], %[[W]]) outs(%[[A]]) sizes(%[[S]]#0) result_sizes(%[[S]]#0, %[[S]]#3)
     // CHECK-SAME: flops(%[[S]]#1) bytes(%[[S]]#1) grids(%[[S]]#0) grains(%[[S]]#2) scratch(%[[S]]#2)
-    // CHECK-SAME: error_sites = {{\[\[}}"/Gather", "Gather", "token id"]]
+    // CHECK-SAME: error_sites = {{\[\[}}"/Gather", "Gather", "token id"]], nodes = ["/Mul"], paths = ["layer.0/mul"]
     rt.dispatch @scale ins(%x, %w) outs(%a) sizes(%rows) result_sizes(%rows, %two) flops(%bytes) bytes(%bytes)
         grids(%rows) grains(%one) scratch(%one)
-        {nodes = ["/Mul"], error_sites = [["/Gather", "Gather", "token id"]],
+        {nodes = ["/Mul"], paths = ["layer.0/mul"], error_sites = [["/Gather", "Gather", "token id"]],
          results_info = [{name = "/Mul_output_0", type = f32, permutation = array<i64: 0, 1>}]}
     // CHECK-NEXT: rt.dispatch @scale ins(%[[X]], %[[W]]) outs(%[[Y]]) sizes(%[[S]]#0) grids(%[[S]]#0, %[[S]]#1)
     // CHECK-SAME: axes(%[[S]]#0, %[[S]]#2, %[[S]]#2, %[[S]]#1, %[[S]]#2, %[[S]]#2, %[[S]]#2, %[[S]]#2, %[[S]]#2,

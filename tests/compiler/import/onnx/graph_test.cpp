@@ -381,6 +381,51 @@ TEST(Graph, NamesNodesByTheirOutputWhereTheyHaveNoName) {
   EXPECT_EQ(node->opset, 17);
 }
 
+/// The path of a node whose metadata are |scopes|.
+std::string pathOf(const std::string &scopes) {
+  ModelBuilder builder;
+  builder.input("x", {2}).output("y");
+  ::onnx::StringStringEntryProto &entry = *builder.node("Abs", {"x"}, {"y"}).add_metadata_props();
+  entry.set_key("pkg.torch.onnx.name_scopes");
+  entry.set_value(scopes);
+  Import import = builder.import();
+  nn::UnaryOp op = *import.main().getOps<nn::UnaryOp>().begin();
+  return nn::findOnnxNode(op.getLoc())->path.str();
+}
+
+TEST(Graph, ReadsPathsOfModules) {
+  EXPECT_EQ(pathOf("['', 'encoder', 'encoder.layer.0', 'encoder.layer.0.attention.self', 'linear_3']"),
+            "encoder/layer.0/attention.self/linear_3");
+  EXPECT_EQ(pathOf("['']"), "");
+  EXPECT_EQ(pathOf("[]"), "");
+  EXPECT_EQ(pathOf("['abs_1']"), "abs_1");
+  EXPECT_EQ(pathOf("[\"it's\", 'abs']"), "it's/abs");
+  // No module of the one before, though its name begins alike.
+  EXPECT_EQ(pathOf("['layer.1', 'layer.10', 'abs']"), "layer.1/layer.10/abs");
+  EXPECT_EQ(pathOf("['layer.1', 'layer.1', 'abs']"), "layer.1/layer.1/abs");
+}
+
+TEST(Graph, TakesNoPathFromAnythingButAListOfStrings) {
+  for (const char *scopes : {"", "[", "]", "['a'", "'a'", "[a]", "['a]", "['a' 'b']", "['a',]", "['a', ]", "['a\\'b']",
+                             "['a', 'b'x]", "['a']]"})
+    EXPECT_EQ(pathOf(scopes), "") << scopes;
+}
+
+TEST(Graph, NodesOfAFunctionHaveItsCallsPath) {
+  ModelBuilder builder;
+  builder.input("x", {2}).output("y");
+  addNode(*addFunction(builder, "F", {"a"}, {"b"}).mutable_node(), "Abs", {"a"}, {"b"});
+  ::onnx::NodeProto &call = builder.node("F", {"x"}, {"y"});
+  call.set_domain("custom");
+  ::onnx::StringStringEntryProto &entry = *call.add_metadata_props();
+  entry.set_key("pkg.torch.onnx.name_scopes");
+  entry.set_value("['', 'layers.4']");
+  Import import = builder.import();
+  ASSERT_TRUE(import.module) << import.errors.str();
+  nn::UnaryOp op = *import.main().getOps<nn::UnaryOp>().begin();
+  EXPECT_EQ(nn::findOnnxNode(op.getLoc())->path, "layers.4");
+}
+
 TEST(Graph, SharesInitialisersAndLeavesUnusedOnesOut) {
   ModelBuilder builder;
   builder.input("x", {1}).output("y");

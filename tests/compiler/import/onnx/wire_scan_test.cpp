@@ -97,6 +97,25 @@ TEST(WireScan, DropsDocumentation) {
   EXPECT_EQ(parse(result).graph().node(0).name(), "kept");
 }
 
+TEST(WireScan, KeepsTheModulesOfNodesAlone) {
+  const std::string key = "pkg.torch.onnx.name_scopes";
+  ModelBuilder builder;
+  ::onnx::NodeProto &node = builder.node("Relu", {"x"}, {"y"});
+  for (const std::string &name : {std::string("stack_trace"), key, key + "_of_old", std::string("pkg")}) {
+    ::onnx::StringStringEntryProto &entry = *node.add_metadata_props();
+    entry.set_key(name);
+    entry.set_value("['', 'encoder']");
+  }
+  ::onnx::StringStringEntryProto &large = *builder.node("Relu", {"y"}, {"z"}).add_metadata_props();
+  large.set_key(key);
+  large.set_value(std::string(1024, 'x'));
+  ModelProto kept = parse(scan(builder.bytes()));
+  ASSERT_EQ(kept.graph().node(0).metadata_props_size(), 1);
+  EXPECT_EQ(kept.graph().node(0).metadata_props(0).key(), key);
+  EXPECT_EQ(kept.graph().node(0).metadata_props(0).value(), "['', 'encoder']");
+  EXPECT_EQ(kept.graph().node(1).metadata_props_size(), 0);
+}
+
 TEST(WireScan, SaysHowMuchOfATruncatedFileIsThere) {
   ModelBuilder builder;
   builder.tensor("a", {100}, TensorProto::UINT8).set_raw_data(std::string(100, 'x'));

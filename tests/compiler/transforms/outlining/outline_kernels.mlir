@@ -76,12 +76,12 @@ func.func @main(%x: tensor<?x8xf32> {nn.name = "x", nn.dims = ["r", 8]})
 // -----
 
 // A checked index from data, and which node it belongs to; an input handed through is copied.
-// CHECK: rt.dispatch {{.*}}error_sites = {{\[\[}}"/embed", "Gather", "index"]]{{.*}}nodes = ["/embed"]
+// CHECK: rt.dispatch {{.*}}error_sites = {{\[\[}}"node_Gather_1", "Gather", "index"]]{{.*}}nodes = ["node_Gather_1"], paths = ["embeddings/words"]
 // CHECK: rt.copy
 // CHECK: kernel.gather %{{.*}}[%{{.*}}, %{{.*}}] {site = 0 : i64} : tensor<10x4xf32>, i64, index -> f32
 func.func @main(%ids: tensor<?xi64> {nn.name = "ids", nn.dims = ["n"]})
     -> (tensor<?x4xf32> {nn.name = "y", nn.dims = ["n", 4]}, tensor<?xi64> {nn.name = "z", nn.dims = ["n"]}) {
   %table = nn.constant dense<"0x0000803F000000000000003F000000000000803F000000000000003F000000000000803F000000000000003F000000000000803F000000000000003F000000000000803F000000000000003F000000000000803F000000000000003F000000000000803F000000000000003F000000000000803F000000000000003F000000000000803F000000000000003F000000000000803F000000000000003F00000000"> : tensor<10x4xf32>
-  %y = nn.gather %table, %ids {axis = 0 : i64} : (tensor<10x4xf32>, tensor<?xi64>) -> tensor<?x4xf32> loc(fused<#nn.onnx_op<"Gather", "", 17>>["/embed"])
+  %y = nn.gather %table, %ids {axis = 0 : i64} : (tensor<10x4xf32>, tensor<?xi64>) -> tensor<?x4xf32> loc(fused<#nn.onnx_op<"Gather", "", 17, "embeddings/words">>["node_Gather_1"])
   return %y, %ids : tensor<?x4xf32>, tensor<?xi64>
 }
