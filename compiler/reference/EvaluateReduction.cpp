@@ -201,6 +201,23 @@ llvm::Expected<HostTensor> broadcastOnto(StringRef name, const HostTensor &x, Ar
                    toString(dims));
 }
 
+/// (x - shift) / divisor * scale, where |statistics| gives a row's shift and divisor.
+llvm::Expected<std::vector<double>>
+scaleRows(const HostTensor &x, int64_t axis, const HostTensor &scale,
+          llvm::function_ref<std::pair<double, double>(ArrayRef<double>)> statistics) {
+  llvm::Expected<HostTensor> factors = broadcastOnto("scale", scale, x.getDims());
+  if (!factors)
+    return factors.takeError();
+  Rows rows(x.getDims(), axis);
+  std::vector<double> y(x.getNumElements());
+  for (int64_t row = 0; row < rows.count; ++row) {
+    auto [shift, divisor] = statistics(x.getFloats().slice(row * rows.extent, rows.extent));
+    for (int64_t at = row * rows.extent; at < (row + 1) * rows.extent; ++at)
+      y[at] = (x.getFloats()[at] - shift) / divisor * factors->getFloats()[at];
+  }
+  return y;
+}
+
 } // namespace
 
 llvm::Expected<HostTensor> evaluate(nn::ReduceOp op, In<nn::ReduceOp> in) {
@@ -303,47 +320,37 @@ llvm::Expected<HostTensor> evaluate(nn::LogSoftmaxOp op, In<nn::LogSoftmaxOp> in
 
 llvm::Expected<HostTensor> evaluate(nn::LayerNormOp op, In<nn::LayerNormOp> in) {
   const HostTensor &x = *in.getInput();
-  llvm::Expected<HostTensor> scale = broadcastOnto("scale", *in.getScale(), x.getDims());
-  if (!scale)
-    return scale.takeError();
-  Rows rows(x.getDims(), op.getAxis());
   double epsilon = op.getEpsilon().convertToDouble();
-  std::vector<double> y(x.getNumElements());
-  for (int64_t row = 0; row < rows.count; ++row) {
-    ArrayRef<double> values = x.getFloats().slice(row * rows.extent, rows.extent);
-    double mean = sum(values) / rows.extent, variance = 0;
-    for (double value : values)
-      variance += (value - mean) * (value - mean) / rows.extent;
-    // y (rows, extent) = (x - mean) / sqrt(variance + epsilon) * scale
-    for (int64_t i = 0, at = row * rows.extent; i < rows.extent; ++i, ++at)
-      y[at] = (values[i] - mean) / std::sqrt(variance + epsilon) * scale->getFloats()[at];
-  }
+  // y (rows, extent) = (x - mean) / sqrt(variance + epsilon) * scale
+  auto y = scaleRows(x, op.getAxis(), *in.getScale(), [&](ArrayRef<double> row) {
+    double extent = static_cast<double>(row.size()), mean = sum(row) / extent, variance = 0;
+    for (double value : row)
+      variance += (value - mean) * (value - mean) / extent;
+    return std::pair(mean, std::sqrt(variance + epsilon));
+  });
+  if (!y)
+    return y.takeError();
   if (in.getBias()) {
     llvm::Expected<HostTensor> bias = broadcastOnto("bias", *in.getBias(), x.getDims());
     if (!bias)
       return bias.takeError();
-    for (size_t i = 0; i < y.size(); ++i)
-      y[i] += bias->getFloats()[i];
+    for (size_t i = 0; i < y->size(); ++i)
+      (*y)[i] += bias->getFloats()[i];
   }
-  return HostTensor(x.getElementType(), x.getDims(), std::move(y));
+  return HostTensor(x.getElementType(), x.getDims(), std::move(*y));
 }
 
 llvm::Expected<HostTensor> evaluate(nn::RmsNormOp op, In<nn::RmsNormOp> in) {
   const HostTensor &x = *in.getInput();
-  llvm::Expected<HostTensor> scale = broadcastOnto("scale", *in.getScale(), x.getDims());
-  if (!scale)
-    return scale.takeError();
-  Rows rows(x.getDims(), op.getAxis());
   double epsilon = op.getEpsilon().convertToDouble();
-  std::vector<double> y(x.getNumElements());
-  for (int64_t row = 0; row < rows.count; ++row) {
-    ArrayRef<double> values = x.getFloats().slice(row * rows.extent, rows.extent);
-    double root = std::sqrt(sumSquares(values) / rows.extent + epsilon);
-    // y (rows, extent) = x / root * scale; rounding to x's type in between is left out, as all rounding is
-    for (int64_t i = 0, at = row * rows.extent; i < rows.extent; ++i, ++at)
-      y[at] = values[i] / root * scale->getFloats()[at];
-  }
-  return HostTensor(scale->getElementType(), x.getDims(), std::move(y));
+  // y (rows, extent) = x / sqrt(mean(x^2) + epsilon) * scale; rounding to x's type in between is left out, as all
+  // rounding is
+  auto y = scaleRows(x, op.getAxis(), *in.getScale(), [&](ArrayRef<double> row) {
+    return std::pair(0.0, std::sqrt(sumSquares(row) / static_cast<double>(row.size()) + epsilon));
+  });
+  if (!y)
+    return y.takeError();
+  return HostTensor(in.getScale()->getElementType(), x.getDims(), std::move(*y));
 }
 
 } // namespace heddle::reference

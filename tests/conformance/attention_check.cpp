@@ -3,12 +3,19 @@
 #include "tests/conformance/attention_check.h"
 
 #include <cmath>
+#include <cstring>
 
 #include <gtest/gtest.h>
 
 namespace heddle::conformance {
 
 namespace {
+
+void set_value_scales(const attention_text &text, inputs &values) {
+  host_tensor &scales = values[text.value_scale_argument()];
+  for (int64_t i = 0; i < scales.size(); ++i)
+    scales.set_float(i, (1.5 + static_cast<double>(i % 5) / 4) / 127);
+}
 
 /// Queries and keys of -1, 0 and 1, and scales of values.
 void set_codes(const attention_text &text, inputs &values) {
@@ -21,12 +28,6 @@ void set_codes(const attention_text &text, inputs &values) {
 }
 
 } // namespace
-
-void set_value_scales(const attention_text &text, inputs &values) {
-  host_tensor &scales = values[text.value_scale_argument()];
-  for (int64_t i = 0; i < scales.size(); ++i)
-    scales.set_float(i, (1.5 + static_cast<double>(i % 5) / 4) / 127);
-}
 
 void check_attention(const attention_text &text, const shapes &sizes_list, const std::vector<change> &changes) {
   // Codes multiply by instructions of their own.
@@ -69,6 +70,73 @@ void set_padding(inputs &values, const std::vector<int64_t> &sizes) {
       const bool kept[] = {true, n < 100, n >= 150, n % 70 < 40, false, n == 201};
       values[3].set_int(b * sizes[2] + n, kept[b % 6]);
     }
+}
+
+inputs make_inputs(const attention_text &text, kernel_module &module, const std::vector<int64_t> &sizes,
+                   unsigned seed) {
+  inputs values = random_inputs(module.func("attention"), sizes, seed);
+  if (text.pv_int8)
+    set_value_scales(text, values);
+  return values;
+}
+
+host_tensor first_rows(const host_tensor &all, int64_t rows) {
+  std::vector<int64_t> dims = all.dims;
+  dims[1] = rows;
+  host_tensor result(all.type, dims);
+  std::memcpy(result.bytes.data(), all.bytes.data(), result.bytes.size());
+  return result;
+}
+
+void check_rows_ignore_others(attention_text text) {
+  for (const std::string &target : byte_targets()) {
+    auto whole = kernel_module::compile(text.build(), target);
+    text.parts = attention_text::parts_use::gives;
+    auto gives = kernel_module::compile(text.build(), target);
+    text.parts = attention_text::parts_use::takes;
+    auto takes = kernel_module::compile(text.build(), target);
+    text.parts = attention_text::parts_use::none;
+    ASSERT_TRUE(whole && gives && takes);
+    inputs values = make_inputs(text, *whole, {1, 150, 300}, 3);
+    kernel_result all = whole->run("attention", values, {1, 150, 300});
+    for (int64_t rows : {1, 2, 7, 64, 149}) {
+      inputs fewer = values;
+      fewer[0] = first_rows(values[0], rows);
+      kernel_result part = whole->run("attention", fewer, {1, rows, 300});
+      EXPECT_EQ(part.outputs[0].bytes, first_rows(all.outputs[0], rows).bytes) << target << " " << rows;
+      fewer.push_back(gives->run("attention", fewer, {1, rows, 300, 2}, 1).outputs[0]);
+      kernel_result merged = takes->run("attention", fewer, {1, rows, 300, 2}, 1);
+      EXPECT_EQ(merged.outputs[0].bytes, part.outputs[0].bytes) << target << " by parts " << rows;
+    }
+  }
+}
+
+void check_rows_ignore_padding(const attention_text &text, const std::vector<int64_t> &lengths) {
+  attention_text padded = text;
+  padded.mask = "%keep = arith.andi %c0, %c0 : i1";
+  padded.captures = {{"tensor<?x?xi1>", "0, 2", "b, n", "i1"}};
+  for (const std::string &target : byte_targets()) {
+    auto plain = kernel_module::compile(text.build(), target), masked = kernel_module::compile(padded.build(), target);
+    ASSERT_TRUE(plain && masked);
+    inputs values = make_inputs(text, *masked, {1, 13, 300}, 3);
+    for (int64_t length : lengths) {
+      inputs shorter = values;
+      shorter.pop_back(); // the mask
+      for (unsigned i : {1, 2})
+        shorter[i] = first_rows(values[i], length);
+      kernel_result expected = plain->run("attention", shorter, {1, 13, length});
+      for (double fill : {1e9, double(NAN)}) {
+        inputs longer = values;
+        for (int64_t n = 0; n < 300; ++n)
+          longer.back().set_int(n, n < length);
+        for (unsigned i : {1, 2})
+          for (int64_t place = shorter[i].size(); place < longer[i].size(); ++place)
+            longer[i].set_float(place, fill);
+        EXPECT_EQ(masked->run("attention", longer, {1, 13, 300}).outputs[0].bytes, expected.outputs[0].bytes)
+            << target << " length " << length << " fill " << fill;
+      }
+    }
+  }
 }
 
 } // namespace heddle::conformance

@@ -25,8 +25,17 @@ void check_attention(const attention_text &text, const shapes &sizes_list, const
 /// A kernel of one small head, where the mask is what matters.
 attention_text make_small(const std::string &mask, const std::string &rule = "literal");
 
-/// Gives values scales by which most of them are within the codes and some aren't.
-void set_value_scales(const attention_text &text, inputs &values);
+/// Random inputs; codes of values with scales by which most are within the codes and some aren't.
+inputs make_inputs(const attention_text &text, kernel_module &module, const std::vector<int64_t> &sizes, unsigned seed);
+
+/// The first |rows| of dimension 1 of |all|, of batch 1.
+host_tensor first_rows(const host_tensor &all, int64_t rows);
+
+/// Rows of queries of a kernel of codes have the same bits alone, among others and by parts, on each target.
+void check_rows_ignore_others(attention_text text);
+
+/// So they have where keys beyond |lengths| are masked, whatever is there.
+void check_rows_ignore_padding(const attention_text &text, const std::vector<int64_t> &lengths);
 
 /// Which keys a batch keeps, in input 3: all, a left part, a right part, holes, none, a single one.
 void set_padding(inputs &values, const std::vector<int64_t> &sizes);

@@ -67,64 +67,12 @@ TEST(AttentionCodes, ShowWhatIsNotFinite) {
                   {marks});
 }
 
-/// The first |rows| queries of |all|, which holds |count| of them.
-host_tensor first_rows(const host_tensor &all, int64_t rows) {
-  std::vector<int64_t> dims = all.dims;
-  dims[1] = rows;
-  host_tensor result(all.type, dims);
-  for (int64_t i = 0; i < result.size(); ++i)
-    result.set_float(i, all.get_float(i));
-  return result;
-}
-
 TEST(AttentionCodes, IgnoreOtherRows) {
-  // Alone, in a few and by parts: the same bits.
-  attention_text text = make_codes({.group = 2, .head_size = 24, .value_size = 24, .mask = kCausal});
-  for (const std::string &target : byte_targets()) {
-    auto whole = kernel_module::compile(text.build(), target);
-    text.parts = attention_text::parts_use::gives;
-    auto gives = kernel_module::compile(text.build(), target);
-    text.parts = attention_text::parts_use::takes;
-    auto takes = kernel_module::compile(text.build(), target);
-    text.parts = attention_text::parts_use::none;
-    ASSERT_TRUE(whole && gives && takes);
-    auto inputs = random_inputs(whole->func("attention"), {1, 150, 300}, 3);
-    kernel_result all = whole->run("attention", inputs, {1, 150, 300});
-    for (int64_t rows : {1, 2, 7, 64, 149}) {
-      auto fewer = inputs;
-      fewer[0] = first_rows(inputs[0], rows);
-      kernel_result part = whole->run("attention", fewer, {1, rows, 300});
-      EXPECT_EQ(part.outputs[0].bytes, first_rows(all.outputs[0], rows).bytes) << target << " " << rows;
-      fewer.push_back(gives->run("attention", fewer, {1, rows, 300, 2}, 1).outputs[0]);
-      kernel_result merged = takes->run("attention", fewer, {1, rows, 300, 2}, 1);
-      EXPECT_EQ(merged.outputs[0].bytes, part.outputs[0].bytes) << target << " by parts " << rows;
-    }
-  }
+  check_rows_ignore_others(make_codes({.group = 2, .head_size = 24, .value_size = 24, .mask = kCausal}));
 }
 
 TEST(AttentionCodes, IgnorePaddingOnTheRight) {
-  attention_text text = make_codes({.head_size = 24, .value_size = 24}), padded = text;
-  padded.mask = "%keep = arith.andi %c0, %c0 : i1";
-  padded.captures = {{"tensor<?x?xi1>", "0, 2", "b, n", "i1"}};
-  for (const std::string &target : byte_targets()) {
-    auto plain = kernel_module::compile(text.build(), target), masked = kernel_module::compile(padded.build(), target);
-    ASSERT_TRUE(plain && masked);
-    auto inputs = random_inputs(masked->func("attention"), {1, 13, 300}, 5);
-    for (int64_t length : {1, 16, 217, 290}) {
-      std::vector<host_tensor> shorter = {inputs[0], first_rows(inputs[1], length), first_rows(inputs[2], length)};
-      kernel_result expected = plain->run("attention", shorter, {1, 13, length});
-      for (double fill : {1e9, double(NAN)}) {
-        auto longer = inputs;
-        for (int64_t n = 0; n < 300; ++n)
-          longer[3].set_int(n, n < length);
-        for (unsigned i : {1, 2})
-          for (int64_t place = shorter[i].size(); place < longer[i].size(); ++place)
-            longer[i].set_float(place, fill);
-        EXPECT_EQ(masked->run("attention", longer, {1, 13, 300}).outputs[0].bytes, expected.outputs[0].bytes)
-            << target << " length " << length << " fill " << fill;
-      }
-    }
-  }
+  check_rows_ignore_padding(make_codes({.head_size = 24, .value_size = 24}), {1, 16, 217, 290});
 }
 
 } // namespace

@@ -4,7 +4,6 @@
 // give the same bits; against the interpreter f32's softmax and the joining of blocks are left.
 
 #include <cmath>
-#include <cstring>
 #include <limits>
 
 #include <gtest/gtest.h>
@@ -90,22 +89,6 @@ TEST(AttentionValues, ShowWhatIsNotFinite) {
   check_attention(make_values({.key_heads = 1, .head_size = 8, .value_size = 8}), {{1, 30, 300}}, {marks});
 }
 
-/// The first |rows| of dimension 1 of |all|, of batch 1.
-host_tensor first_rows(const host_tensor &all, int64_t rows) {
-  std::vector<int64_t> dims = all.dims;
-  dims[1] = rows;
-  host_tensor result(all.type, dims);
-  std::memcpy(result.bytes.data(), all.bytes.data(), result.bytes.size());
-  return result;
-}
-
-/// Inputs as they come, with scales.
-inputs make_inputs(const attention_text &text, kernel_module &module, const std::vector<int64_t> &sizes) {
-  inputs values = random_inputs(module.func("attention"), sizes, 3);
-  set_value_scales(text, values);
-  return values;
-}
-
 TEST(AttentionValues, AreTheSameBitsOnAllTargets) {
   for (bool qk_int8 : {false, true}) {
     attention_text text =
@@ -114,7 +97,7 @@ TEST(AttentionValues, AreTheSameBitsOnAllTargets) {
     for (const std::string &target : byte_targets()) {
       auto module = kernel_module::compile(text.build(), target);
       ASSERT_TRUE(module);
-      kernel_result result = module->run("attention", make_inputs(text, *module, {2, 50, 600}), {2, 50, 600});
+      kernel_result result = module->run("attention", make_inputs(text, *module, {2, 50, 600}, 3), {2, 50, 600});
       std::string bytes(reinterpret_cast<const char *>(result.outputs[0].bytes.data()), result.outputs[0].bytes.size());
       if (first.empty())
         first = bytes;
@@ -124,56 +107,13 @@ TEST(AttentionValues, AreTheSameBitsOnAllTargets) {
 }
 
 TEST(AttentionValues, IgnoreOtherRows) {
-  // Alone, in a few and by parts: the same bits.
-  for (bool qk_int8 : {false, true}) {
-    attention_text text =
-        make_values({.group = 2, .head_size = 24, .value_size = 24, .mask = kCausal, .qk_int8 = qk_int8});
-    for (const std::string &target : byte_targets()) {
-      auto whole = kernel_module::compile(text.build(), target);
-      text.parts = attention_text::parts_use::gives;
-      auto gives = kernel_module::compile(text.build(), target);
-      text.parts = attention_text::parts_use::takes;
-      auto takes = kernel_module::compile(text.build(), target);
-      text.parts = attention_text::parts_use::none;
-      ASSERT_TRUE(whole && gives && takes);
-      inputs values = make_inputs(text, *whole, {1, 150, 300});
-      kernel_result all = whole->run("attention", values, {1, 150, 300});
-      for (int64_t rows : {1, 2, 7, 64, 149}) {
-        inputs fewer = values;
-        fewer[0] = first_rows(values[0], rows);
-        kernel_result part = whole->run("attention", fewer, {1, rows, 300});
-        EXPECT_EQ(part.outputs[0].bytes, first_rows(all.outputs[0], rows).bytes) << target << " " << rows;
-        fewer.push_back(gives->run("attention", fewer, {1, rows, 300, 2}, 1).outputs[0]);
-        kernel_result merged = takes->run("attention", fewer, {1, rows, 300, 2}, 1);
-        EXPECT_EQ(merged.outputs[0].bytes, part.outputs[0].bytes) << target << " by parts " << rows;
-      }
-    }
-  }
+  for (bool qk_int8 : {false, true})
+    check_rows_ignore_others(
+        make_values({.group = 2, .head_size = 24, .value_size = 24, .mask = kCausal, .qk_int8 = qk_int8}));
 }
 
 TEST(AttentionValues, IgnorePaddingOnTheRight) {
-  attention_text text = make_values({.head_size = 24, .value_size = 24}), padded = text;
-  padded.mask = "%keep = arith.andi %c0, %c0 : i1";
-  padded.captures = {{"tensor<?x?xi1>", "0, 2", "b, n", "i1"}};
-  for (const std::string &target : byte_targets()) {
-    auto plain = kernel_module::compile(text.build(), target), masked = kernel_module::compile(padded.build(), target);
-    ASSERT_TRUE(plain && masked);
-    inputs values = make_inputs(text, *masked, {1, 13, 300});
-    for (int64_t length : {1, 16, 217, 258, 290}) {
-      inputs shorter = {values[0], first_rows(values[1], length), first_rows(values[2], length), values[3]};
-      kernel_result expected = plain->run("attention", shorter, {1, 13, length});
-      for (double fill : {1e9, double(NAN)}) {
-        inputs longer = values;
-        for (int64_t n = 0; n < 300; ++n)
-          longer[4].set_int(n, n < length);
-        for (unsigned i : {1, 2})
-          for (int64_t place = shorter[i].size(); place < longer[i].size(); ++place)
-            longer[i].set_float(place, fill);
-        EXPECT_EQ(masked->run("attention", longer, {1, 13, 300}).outputs[0].bytes, expected.outputs[0].bytes)
-            << target << " length " << length << " fill " << fill;
-      }
-    }
-  }
+  check_rows_ignore_padding(make_values({.head_size = 24, .value_size = 24}), {1, 16, 217, 258, 290});
 }
 
 } // namespace

@@ -19,41 +19,29 @@ using namespace mlir;
 namespace heddle::conformance {
 namespace {
 
-/// Two maps that differ in one constant, under different names.
-constexpr char kMaps[] = R"(
-kernel.func @first(%x: tensor<64xf32>) -> tensor<64xf32> {
-  %r = kernel.map bounds(affine_map<() -> (64)>) ins(%x : tensor<64xf32>)
+/// A kernel that multiplies |argument| by |factor|.
+std::string make_map(const std::string &name, const std::string &argument, const std::string &factor) {
+  return "kernel.func @" + name + "(%" + argument + R"(: tensor<64xf32>) -> tensor<64xf32> {
+  %r = kernel.map bounds(affine_map<() -> (64)>) ins(%)" +
+         argument + R"( : tensor<64xf32>)
       attributes {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>]} {
   ^bb0(%e: f32):
-    %c = arith.constant 2.0 : f32
+    %c = arith.constant )" +
+         factor + R"( : f32
     %p = arith.mulf %e, %c : f32
     kernel.yield %p : f32
   } : tensor<64xf32>
   kernel.return %r : tensor<64xf32>
 }
-kernel.func @second(%x: tensor<64xf32>) -> tensor<64xf32> {
-  %r = kernel.map bounds(affine_map<() -> (64)>) ins(%x : tensor<64xf32>)
-      attributes {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>]} {
-  ^bb0(%e: f32):
-    %c = arith.constant 3.0 : f32
-    %p = arith.mulf %e, %c : f32
-    kernel.yield %p : f32
-  } : tensor<64xf32>
-  kernel.return %r : tensor<64xf32>
+)";
 }
-kernel.func @third(%renamed: tensor<64xf32>) -> tensor<64xf32> {
-  %r = kernel.map bounds(affine_map<() -> (64)>) ins(%renamed : tensor<64xf32>)
-      attributes {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>]} {
-  ^bb0(%e: f32):
-    %c = arith.constant 2.0 : f32
-    %p = arith.mulf %e, %c : f32
-    kernel.yield %p : f32
-  } : tensor<64xf32>
-  kernel.return %r : tensor<64xf32>
-})";
+
+/// Two maps that differ in one constant, and the first once more under other names.
+const std::string maps =
+    make_map("first", "x", "2.0") + make_map("second", "x", "3.0") + make_map("third", "renamed", "2.0");
 
 TEST(Image, HasTheSameBytesInEveryRun) {
-  auto first = kernel_module::compile(kMaps, "cpu:x86-64-v3"), second = kernel_module::compile(kMaps, "cpu:x86-64-v3");
+  auto first = kernel_module::compile(maps, "cpu:x86-64-v3"), second = kernel_module::compile(maps, "cpu:x86-64-v3");
   ASSERT_TRUE(first && second);
   EXPECT_EQ(first->image().bytes, second->image().bytes);
   EXPECT_EQ(first->image().addresses, second->image().addresses);
@@ -65,7 +53,7 @@ TEST(Image, DoesNotDependOnTheNumberOfThreads) {
   cpu::registerCpuTarget();
   MLIRContext context;
   context.loadDialect<kernel::KernelDialect>();
-  auto module = parseSourceString<ModuleOp>(kMaps, &context);
+  auto module = parseSourceString<ModuleOp>(maps, &context);
   auto target = llvm::cantFail(parseTarget("cpu:x86-64-v4"));
   PassManager pm(&context);
   target->addSelectionPass(pm);
@@ -85,7 +73,7 @@ TEST(Image, ReportsAKernelThatCannotBeCompiled) {
   cpu::registerCpuTarget();
   MLIRContext context;
   context.loadDialect<kernel::KernelDialect>();
-  std::string text = kMaps;
+  std::string text = maps;
   text.replace(text.rfind("arith.mulf %e, %c"), std::string("arith.mulf %e, %c").size(), "math.cbrt %e     ");
   auto module = parseSourceString<ModuleOp>(text, &context);
   auto target = llvm::cantFail(parseTarget("cpu:x86-64-v3"));
@@ -113,7 +101,7 @@ TEST(KernelName, SpeaksOfTypesRootTileAndIsa) {
   cpu::registerCpuTarget();
   MLIRContext context;
   context.loadDialect<kernel::KernelDialect>();
-  auto module = parseSourceString<ModuleOp>(kMaps, &context);
+  auto module = parseSourceString<ModuleOp>(maps, &context);
   auto target = llvm::cantFail(parseTarget("cpu:x86-64-v4"));
   PassManager pm(&context);
   target->addSelectionPass(pm);

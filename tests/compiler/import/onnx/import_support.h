@@ -9,12 +9,22 @@
 #include "compiler/reference/HostTensor.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
+#include <cstdlib>
 #include <filesystem>
+#include <gtest/gtest.h>
 #include <initializer_list>
 #include <optional>
 #include <string>
 #include <variant>
 #include <vector>
+
+/// Skips the test, or fails it in CI, where nothing may be missing.
+#define HEDDLE_MISSING(message)                                                                                        \
+  do {                                                                                                                 \
+    if (std::getenv("CI"))                                                                                             \
+      FAIL() << message;                                                                                               \
+    GTEST_SKIP() << message;                                                                                           \
+  } while (false)
 
 namespace heddle::test {
 

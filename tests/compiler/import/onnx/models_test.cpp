@@ -6,7 +6,6 @@
 #include "dialects/nn/NnOps.h"
 #include "tests/compiler/import/onnx/import_support.h"
 
-#include <cstdlib>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <set>
@@ -16,14 +15,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using testing::HasSubstr;
-
-/// Skips the test, or fails it in CI, where nothing may be missing.
-#define HEDDLE_MISSING(message)                                                                                        \
-  do {                                                                                                                 \
-    if (std::getenv("CI"))                                                                                             \
-      FAIL() << message;                                                                                               \
-    GTEST_SKIP() << message;                                                                                           \
-  } while (false)
 
 /// Every op carries its node; nothing but nn and attn is there.
 void checkForm(const Import &import) {

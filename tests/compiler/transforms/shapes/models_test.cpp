@@ -13,7 +13,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <random>
 
 namespace heddle::test {
@@ -23,13 +22,6 @@ namespace fs = std::filesystem;
 using mlir::func::FuncOp;
 using reference::HostTensor;
 using Inputs = std::vector<HostTensor>;
-
-#define HEDDLE_MISSING(message)                                                                                        \
-  do {                                                                                                                 \
-    if (std::getenv("CI"))                                                                                             \
-      FAIL() << message;                                                                                               \
-    GTEST_SKIP() << message;                                                                                           \
-  } while (false)
 
 /// Sizes for a model's symbols, and inputs of these sizes. First dimensions are batches and all of one size: exporters
 /// also give them different names where an index into another tensor silently needs them to be equal.
