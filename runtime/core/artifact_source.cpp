@@ -22,9 +22,6 @@ heddle_status_t io_error(const char *path, const char *what, int number) {
   return fail(error::H0501, format("%s '%s': %s", what, path, std::strerror(number)));
 }
 
-/// What Linux maps around a page that is read, of a cache of small blocks.
-constexpr uint64_t least_fault_bytes = uint64_t(64) << 10;
-
 constexpr const char *shrunk_help = "replace artifacts by renaming a new file over the old one";
 
 bool is_text(const char *data, size_t length) {

@@ -41,6 +41,9 @@ public:
   /// Gives back the file's pages that were read through data(); those read again come from the system's cache.
   void release_pages() const;
 
+  /// What Linux maps around a page that is read, of a cache of small blocks.
+  static constexpr uint64_t least_fault_bytes = uint64_t(64) << 10;
+
   /// Bytes that the first read near |offset|, which lies within length(), brings into this process's memory: the system
   /// maps whole blocks of its cache, whose size depends on the kernel and on how the file came into the cache, so it is
   /// tried out. A power of two; 1 for memory, which the caller holds as it is. To be called after check_length().

@@ -11,6 +11,7 @@
 #include <heddle/artifact_format.h>
 
 #include "runtime/core/artifact_source.h"
+#include "runtime/devices/cpu/mapped_weights.h"
 #include "tests/runtime/test_support.h"
 
 namespace heddle::test {
@@ -350,6 +351,20 @@ TEST(Memory, OfMappedWeightsIsInBlocksOfTheFile) {
   EXPECT_LT(memory.weight_bytes, 1600000);
   EXPECT_GE(memory.weight_bytes + memory.table_bytes, 1600000);
   EXPECT_LE(memory.weight_bytes + memory.table_bytes, static_cast<int64_t>(artifact.size));
+}
+
+TEST(Memory, OfMappedBlocksIsCountedOnce) {
+  using runtime::cpu::bytes_of_blocks;
+  constexpr uint64_t kib = 1024;
+  const uint64_t length = 900 * kib;
+  EXPECT_EQ(bytes_of_blocks({}, 256 * kib, length), 0);
+  EXPECT_EQ(bytes_of_blocks({{300 * kib, 310 * kib}, {5, 6}, {4, 400}}, 256 * kib, length), int64_t(512 * kib));
+  EXPECT_EQ(bytes_of_blocks({{250 * kib, 260 * kib}, {100 * kib, 300 * kib}}, 256 * kib, length), int64_t(512 * kib));
+  // Behind 768 KiB come blocks of 128 and, up to the end, of 4 KiB, of which 64 KiB are mapped around a page.
+  EXPECT_EQ(bytes_of_blocks({{770 * kib, 771 * kib}}, 256 * kib, length), int64_t(128 * kib));
+  EXPECT_EQ(bytes_of_blocks({{length - 1, length}}, 256 * kib, length), int64_t(4 * kib));
+  EXPECT_EQ(bytes_of_blocks({{0, length}}, 256 * kib, length), int64_t(length));
+  EXPECT_EQ(bytes_of_blocks({{length - 7, length - 5}}, 1, length), 2) << "memory of the caller's";
 }
 
 TEST(Memory, CountsTheRowsOfATableThatARunReads) {

@@ -10,15 +10,10 @@
 #include <functional>
 #include <numeric>
 #include <string_view>
-#include <utility>
-
-#include "runtime/core/checked_math.h"
 
 namespace heddle::runtime::cpu {
 
 namespace {
-
-using byte_range = std::pair<uint64_t, uint64_t>; // begin and end, in the file
 
 /// A map's or a row's result has an element for each one that it reads of an operand at most: what is larger is a
 /// table, of which it reads some rows. Any other root may read all of it.
@@ -59,22 +54,30 @@ std::vector<uint64_t> read_of_constants(const program_tables &tables, const entr
   return read;
 }
 
-/// Bytes of all blocks of a file of |length| bytes that |ranges| lie in. Constants may share blocks, or overlap.
+/// The block that the byte at |offset| lies in. The kernel makes its cache of a file's end of smaller and smaller
+/// blocks (page_cache_ra_order in Linux' mm/readahead.c), but maps so much around a page at least.
+byte_range block_at(uint64_t offset, uint64_t block, uint64_t length) {
+  while (block > artifact_source::least_fault_bytes && offset / block * block + block > length)
+    block /= 2;
+  const uint64_t begin = offset / block * block;
+  return {begin, std::min(begin + block, length)};
+}
+
+} // namespace
+
 int64_t bytes_of_blocks(std::vector<byte_range> ranges, uint64_t block, uint64_t length) {
   std::sort(ranges.begin(), ranges.end());
   uint64_t total = 0;
   uint64_t counted = 0; // to here
   for (const auto &[begin, end] : ranges) {
-    const uint64_t first = std::max(begin / block * block, counted);
-    const uint64_t last = std::min(align_up(end, block), length);
+    const uint64_t first = std::max(block_at(begin, block, length).first, counted);
+    const uint64_t last = block_at(end - 1, block, length).second;
     if (last > first)
       total += last - first;
     counted = std::max(counted, last);
   }
   return static_cast<int64_t>(total);
 }
-
-} // namespace
 
 void measure_mapped_weights(const artifact_source &source, const program_tables &tables, const entry_table &entry,
                             const plan &plan, heddle_memory_info_t *out) {
