@@ -67,6 +67,11 @@ public:
   /// the caller's tensors. |out| is zero.
   virtual heddle_status_t measure_memory(const entry_table &entry, const plan &plan,
                                          heddle_memory_info_t *out) const = 0;
+  /// heddle_vulkan_measure_limits(); any thread.
+  virtual heddle_status_t measure_limits(heddle_vulkan_limits_t *) const {
+    return fail(error::H0101, "the program runs on the CPU, and the limits of a Vulkan device were asked for",
+                "load it with device \"vulkan\"");
+  }
   /// heddle_program_note(); any thread.
   virtual const char *note(size_t) const { return nullptr; }
 };

@@ -214,6 +214,14 @@ heddle_status_t measure_memory(const heddle_program_t *program, const char *entr
   return nullptr;
 }
 
+heddle_status_t measure_limits(const heddle_program_t *program, heddle_vulkan_limits_t *out_limits) {
+  if (!program || !out_limits)
+    return fail(error::H0101, !program ? "program is null" : "out_limits is null");
+  if (!program->device)
+    return fail(error::H0103, "the program was loaded for inspection only", "load it without inspect_only");
+  return program->device->measure_limits(out_limits);
+}
+
 } // namespace
 } // namespace heddle::runtime
 
@@ -257,4 +265,8 @@ heddle_status_t heddle_program_memory(const heddle_program_t *program, const cha
                                       const heddle_tensor_t *const *inputs, size_t input_count,
                                       heddle_memory_info_t *out_memory) {
   return at_border([&] { return measure_memory(program, entry, inputs, input_count, out_memory); });
+}
+
+heddle_status_t heddle_vulkan_measure_limits(const heddle_program_t *program, heddle_vulkan_limits_t *out_limits) {
+  return at_border([&] { return measure_limits(program, out_limits); });
 }

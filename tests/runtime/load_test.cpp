@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <heddle/artifact_format.h>
+#include <heddle/vulkan.h>
 
 #include "runtime/core/artifact_source.h"
 #include "runtime/devices/cpu/mapped_weights.h"
@@ -392,6 +393,15 @@ TEST(Memory, CountsTheRowsOfATableThatARunReads) {
   }
 }
 
+TEST(Program, OnTheCpuHasNoLimitsOfAVulkanDevice) {
+  const artifact_bytes artifact = scale_model().build();
+  const program program = load(artifact);
+  heddle_vulkan_limits_t limits = {};
+  expect_failure(heddle_vulkan_measure_limits(program.get(), &limits), "H0101",
+                 "the program runs on the CPU, and the limits of a Vulkan device were asked for");
+  expect_failure(heddle_vulkan_measure_limits(program.get(), nullptr), "H0101", "out_limits is null");
+}
+
 TEST(Inspection, NeedsNoFittingTarget) {
   artifact_builder builder = scale_model();
   builder.program.targets.clear();
@@ -403,6 +413,9 @@ TEST(Inspection, NeedsNoFittingTarget) {
   EXPECT_EQ(program.info().targets[0].selected, 0);
   heddle_session_t *session = nullptr;
   expect_failure(heddle_session_create(program.get(), &session), "H0103", "the program was loaded for inspection only");
+  heddle_vulkan_limits_t limits = {};
+  expect_failure(heddle_vulkan_measure_limits(program.get(), &limits), "H0103",
+                 "the program was loaded for inspection only");
   heddle_memory_info_t memory = {};
   expect_failure(heddle_program_memory(program.get(), nullptr, nullptr, 0, &memory), "H0103",
                  "the program was loaded for inspection only");

@@ -61,9 +61,10 @@ heddle_status_t acquire_instance(registry &registry, const options &settings, st
 bool is_same(const options &a, const options &b) {
   return a.range == b.range && a.shared == b.shared && a.groups == b.groups && a.invocations == b.invocations &&
          a.submit_microseconds == b.submit_microseconds && a.uses_staging == b.uses_staging &&
-         a.disabled_features == b.disabled_features && a.is_serialized == b.is_serialized &&
-         a.uses_cache == b.uses_cache && a.tests_shaders == b.tests_shaders && a.repeats_tests == b.repeats_tests &&
-         a.wrong_shaders == b.wrong_shaders && a.imports_weights == b.imports_weights;
+         a.is_clockless == b.is_clockless && a.disabled_features == b.disabled_features &&
+         a.is_serialized == b.is_serialized && a.uses_cache == b.uses_cache && a.tests_shaders == b.tests_shaders &&
+         a.repeats_tests == b.repeats_tests && a.wrong_shaders == b.wrong_shaders &&
+         a.imports_weights == b.imports_weights;
 }
 
 } // namespace
@@ -152,7 +153,7 @@ heddle_status_t device::take(const heddle_vulkan_device_t &theirs) {
   HEDDLE_RETURN_IF_ERROR(describe_gpu(static_cast<VkPhysicalDevice>(theirs.physical_device), settings_, &gpu_));
   if (*gpu_.unfit)
     return fail(error::H0401, format("device '%s' can't be used: %s", gpu_.properties.deviceName, gpu_.unfit));
-  if (!use_queue_family(theirs.queue_family, &gpu_))
+  if (!use_queue_family(theirs.queue_family, settings_, &gpu_))
     return fail(error::H0101, format("queue family %u of the given device doesn't compute", theirs.queue_family));
   uint32_t enabled = 0;
   for (size_t i = 0; i < theirs.feature_count; ++i) {

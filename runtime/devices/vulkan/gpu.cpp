@@ -115,18 +115,18 @@ void lower_limits(const options &settings, gpu *out) {
 }
 
 /// Takes the first family that computes: all that do have the same speed, and one queue is all we use.
-bool find_queue(gpu *out) {
+bool find_queue(const options &settings, gpu *out) {
   uint32_t count = 0;
   vkGetPhysicalDeviceQueueFamilyProperties(out->handle, &count, nullptr);
   for (uint32_t i = 0; i < count; ++i)
-    if (use_queue_family(i, out))
+    if (use_queue_family(i, settings, out))
       return true;
   return false;
 }
 
 } // namespace
 
-bool use_queue_family(uint32_t family, gpu *out) {
+bool use_queue_family(uint32_t family, const options &settings, gpu *out) {
   uint32_t count = 0;
   vkGetPhysicalDeviceQueueFamilyProperties(out->handle, &count, nullptr);
   std::vector<VkQueueFamilyProperties> families(count);
@@ -135,7 +135,8 @@ bool use_queue_family(uint32_t family, gpu *out) {
     return false;
   out->queue_family = family;
   const uint32_t bits = families[family].timestampValidBits; // 0, or 36 and more
-  out->limits.timestamp_nanoseconds = bits ? static_cast<double>(out->properties.limits.timestampPeriod) : 0;
+  out->limits.timestamp_nanoseconds =
+      bits && !settings.is_clockless ? static_cast<double>(out->properties.limits.timestampPeriod) : 0;
   out->limits.timestamp_mask = bits < 64 ? (uint64_t(1) << bits) - 1 : UINT64_MAX;
   return true;
 }
@@ -164,7 +165,7 @@ heddle_status_t describe_gpu(VkPhysicalDevice handle, const options &settings, g
     vkGetPhysicalDeviceProperties2(handle, &all);
     out->import_alignment = host.minImportedHostPointerAlignment;
   }
-  if (!find_queue(out))
+  if (!find_queue(settings, out))
     out->unfit = "it has no queue that computes";
   else if (out->properties.limits.maxPerStageDescriptorStorageBuffers < 4)
     out->unfit = "it has fewer storage buffers than Vulkan demands";

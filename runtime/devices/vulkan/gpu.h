@@ -53,7 +53,7 @@ heddle_status_t list_gpus(const instance &instance, const options &settings, std
 heddle_status_t describe_gpu(VkPhysicalDevice handle, const options &settings, gpu *out);
 
 /// Makes |family| the one whose queue is used, or returns false if it doesn't compute.
-bool use_queue_family(uint32_t family, gpu *out);
+bool use_queue_family(uint32_t family, const options &settings, gpu *out);
 
 /// The index in |gpus| of what |selector| means: "" for the best, a number, or a part of a name. Fails if there is
 /// none, or if that one can't be used.

@@ -63,6 +63,8 @@ bool set_limit(const std::string &word, options *out) {
     out->submit_microseconds = value;
   else if (name == "staging")
     out->uses_staging = true;
+  else if (name == "clockless")
+    out->is_clockless = true;
   else
     return false;
   return true;
@@ -101,9 +103,9 @@ heddle_status_t read_options(options *out) {
   std::string bad;
   if (!for_each_word(
           environment("HEDDLE_VULKAN_LIMITS"), [&](const std::string &word) { return set_limit(word, out); }, &bad))
-    return fail(
-        error::H0101, "HEDDLE_VULKAN_LIMITS has '" + bad + "'",
-        "it takes range, shared, groups, invocations, submit and staging, each as NAME=NUMBER, joined by commas");
+    return fail(error::H0101, "HEDDLE_VULKAN_LIMITS has '" + bad + "'",
+                "it takes range, shared, groups, invocations, submit, staging and clockless, each as NAME=NUMBER, "
+                "joined by commas");
   if (!for_each_word(
           environment("HEDDLE_VULKAN_DISABLE"), [&](const std::string &word) { return disable(word, out); }, &bad))
     return fail(error::H0101, "HEDDLE_VULKAN_DISABLE has '" + bad + "'",

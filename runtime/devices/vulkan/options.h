@@ -3,9 +3,10 @@
 // What the environment may ask of the Vulkan device: lower limits, so that tests reach the paths that split; switches
 // to find out which feature a driver gets wrong; validation.
 //
-//   HEDDLE_VULKAN_LIMITS=range=1048576,shared=16384,groups=256,invocations=128,submit=1000,staging=1
+//   HEDDLE_VULKAN_LIMITS=range=1048576,shared=16384,groups=256,invocations=128,submit=1000,staging=1,clockless=1
 //     range, shared: bytes; groups: workgroups along an axis; submit: microseconds of work; staging: 1 keeps the host
-//     out of the device's memory, as on a card of its own. A limit is never raised.
+//     out of the device's memory, as on a card of its own; clockless: 1 takes no times from the device. A limit is
+//     never raised.
 //   HEDDLE_VULKAN_DISABLE=float16,dot,subgroup    or any feature by its own name
 //   HEDDLE_VULKAN_SERIALIZE=1                     one submission for each step, waited for
 //   HEDDLE_VULKAN_CACHE=0                         keeps no pipelines on disk
@@ -33,6 +34,7 @@ struct options {
   uint64_t invocations = UINT64_MAX;
   uint64_t submit_microseconds = 100000; ///< drivers give up after 2 s; a twentieth leaves room for a wrong estimate
   bool uses_staging = false;
+  bool is_clockless = false;
   uint32_t disabled_features = 0; ///< bits of features.h
   bool is_serialized = false;
   bool is_validated = false;

@@ -8,6 +8,7 @@
 #include "runtime/core/checked_math.h"
 #include "runtime/devices/vulkan/arena.h"
 #include "runtime/devices/vulkan/cache_file.h"
+#include "runtime/devices/vulkan/measured_limits.h"
 #include "runtime/devices/vulkan/session.h"
 
 namespace heddle::runtime::vulkan {
@@ -65,6 +66,10 @@ heddle_status_t vulkan_program::measure_memory(const entry_table &entry, const p
     for (const tensor_place &place : *places)
       out->transfer_bytes += static_cast<int64_t>(align_up(place.bytes, tensor_alignment));
   return nullptr;
+}
+
+heddle_status_t vulkan_program::measure_limits(heddle_vulkan_limits_t *out) const {
+  return vulkan::measure_limits(*device_, out);
 }
 
 std::unique_ptr<device_session> vulkan_program::create_session() const {

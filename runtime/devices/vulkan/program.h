@@ -24,6 +24,7 @@ public:
 
   std::unique_ptr<device_session> create_session() const override;
   heddle_status_t measure_memory(const entry_table &entry, const plan &plan, heddle_memory_info_t *out) const override;
+  heddle_status_t measure_limits(heddle_vulkan_limits_t *out) const override;
   const char *note(size_t index) const override;
 
   const program_tables &tables() const { return loaded_->tables; }

@@ -124,6 +124,28 @@ HEDDLE_API heddle_status_t heddle_vulkan_session_submit(heddle_session_t *sessio
 /// Returns HEDDLE_STATUS_INVALID_ARGUMENT if no run was submitted; else as heddle_session_run.
 HEDDLE_API heddle_status_t heddle_vulkan_session_finish(heddle_session_t *session);
 
+//===-- What a device does at most -------------------------------------------------------------------------------===//
+
+/// Limits of a device, measured. Rates are per second.
+typedef struct heddle_vulkan_limits_t {
+  char device_name[256]; ///< as the device calls itself
+  int is_software;       ///< 1: the device is the CPU, whose memory and caches it reads as fast as its code allows
+  double f32_rate;       ///< operations on f32, a multiply-add counted as two
+  double byte_rate;      ///< the same of products of bytes, by what shaders multiply them with on this device
+  double memory_rate;    ///< bytes read from the device's memory, by invocations side by side
+  double cache_rate;     ///< bytes read from its caches; as |memory_rate| where none was found
+  uint64_t cache_bytes;  ///< what the caches hold, within a factor of four; 0: none was found
+} heddle_vulkan_limits_t;
+
+/// Measures the device that |program| runs on, with shaders of the runtime's own: a roofline for what its kernels do.
+/// Takes half a second and up to 256 MiB of the device's memory, less where it hasn't got that. Whatever else the
+/// device does at the time, runs of the program among it, lowers what is seen. Any thread; |out_limits| is written on
+/// success alone. Returns HEDDLE_STATUS_INVALID_ARGUMENT for a program on the CPU and one that was loaded for
+/// inspection only, HEDDLE_STATUS_OUT_OF_MEMORY, HEDDLE_STATUS_DEVICE_UNAVAILABLE where the driver refuses a shader,
+/// HEDDLE_STATUS_DEVICE_LOST.
+HEDDLE_API heddle_status_t heddle_vulkan_measure_limits(const heddle_program_t *program,
+                                                        heddle_vulkan_limits_t *out_limits);
+
 #ifdef __cplusplus
 } // extern "C"
 #endif

@@ -202,6 +202,15 @@ TEST_P(VulkanAllocation, WithoutMemoryNothingIsStoredAndReleaseIsFine) {
   fs::remove_all(folder);
 }
 
+TEST_P(VulkanAllocation, MeasuringLimitsReportsThatMemoryIsOut) {
+  const artifact_bytes artifact = tested_gather();
+  const scoped_environment lowered("HEDDLE_VULKAN_LIMITS", "range=65536");
+  const program program = load(artifact, options_);
+  heddle_vulkan_limits_t limits = {};
+  EXPECT_GT(fail_at_each([&] { return heddle_vulkan_measure_limits(program.get(), &limits); }, on()), 0);
+  EXPECT_GT(limits.f32_rate, 0);
+}
+
 TEST_P(VulkanAllocation, ListingDevicesReportsThatMemoryIsOut) {
   heddle_device_list_t *list = nullptr;
   EXPECT_GT(fail_at_each([&] { return heddle_device_list_create(&list); }, on()), 5);

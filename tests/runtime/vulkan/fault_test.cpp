@@ -167,6 +167,53 @@ TEST_F(VulkanFault, EveryFailureDuringASelfTestIsAStatus) {
   fail_at_each(artifact, ids, expected, "H0408", false);
 }
 
+TEST_F(VulkanFault, EveryFailureWhileLimitsAreMeasuredIsAStatus) {
+  const artifact_bytes artifact = scale_shaders().build();
+  // Little to read, so that little is waited for.
+  const scoped_environment lowered("HEDDLE_VULKAN_LIMITS", "range=65536");
+  fails_on = false;
+  const std::pair<VkResult, const char *> failures[] = {{VK_ERROR_OUT_OF_DEVICE_MEMORY, "H0407"},
+                                                        {VK_ERROR_DEVICE_LOST, "H0405"}};
+  for (const auto &[result, code] : failures) {
+    failure = result;
+    long at = 0;
+    // Behind the first windows each call is one that has failed before.
+    for (; at < 60; ++at) {
+      const program program = load(artifact);
+      heddle_vulkan_limits_t limits = {};
+      budget = at;
+      has_failed = false;
+      const status failed(heddle_vulkan_measure_limits(program.get(), &limits));
+      budget = -1;
+      ASSERT_TRUE(has_failed);
+      EXPECT_EQ(failed.error_code(), code) << "call " << at << ": " << failed.text();
+      EXPECT_EQ(limits.f32_rate, 0);
+    }
+  }
+}
+
+TEST_F(VulkanFault, LimitsAreMeasuredInTheMemoryThatThereIs) {
+  const artifact_bytes artifact = scale_shaders().build();
+  const program program = load(artifact);
+  heddle_vulkan_limits_t limits = {};
+  // The results' buffer takes four calls of these; the one that is to be read is refused twice.
+  failure = VK_ERROR_OUT_OF_DEVICE_MEMORY;
+  for (long at : {4L, 5L}) {
+    fails_on = false;
+    budget = at;
+    has_failed = false;
+    EXPECT_OK(heddle_vulkan_measure_limits(program.get(), &limits));
+    EXPECT_TRUE(has_failed);
+    EXPECT_GT(limits.memory_rate, 0);
+  }
+  // Without any there is nothing to measure.
+  fails_on = true;
+  budget = 4;
+  const status failed(heddle_vulkan_measure_limits(program.get(), &limits));
+  budget = -1;
+  EXPECT_EQ(failed.error_code(), "H0407") << failed.text();
+}
+
 TEST_F(VulkanFault, ASessionGoesOnAfterARefusedRun) {
   const artifact_bytes artifact = scale_shaders().build();
   const program program = load(artifact);
