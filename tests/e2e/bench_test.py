@@ -31,7 +31,7 @@ import workloads  # noqa: E402
 
 BUILD = pathlib.Path(os.environ["HEDDLE_BUILD_DIR"])
 CPU_INFO = pathlib.Path("/proc/cpuinfo").read_text()
-LIMITS = {"threads", "f32_gflops", "int8_gops", "l1_gbs", "l2_gbs", "l3_gbs", "dram_gbs"}
+LIMITS = {"device", "name", "threads", "f32_gflops", "int8_gops", "l1_gbs", "l2_gbs", "l3_gbs", "dram_gbs"}
 
 
 def row_of(**engines):
@@ -56,7 +56,8 @@ class BenchTest(case.ArtifactTestCase):
             # A level is never slower than the one behind it; every one was measured.
             self.assertGreaterEqual(row["l1_gbs"], row["l2_gbs"])
             self.assertGreaterEqual(row["l3_gbs"], row["dram_gbs"])
-            self.assertGreater(min(row.values()), 0)
+            self.assertEqual(row["device"], "cpu")
+            self.assertGreater(min(row[limit] for limit in LIMITS - {"device", "name"}), 0)
 
     def check_row(self, row, machine, rounds):
         peaks = {limits["threads"]: limits["f32_gflops"] for limits in machine["roofline"]}

@@ -8,6 +8,7 @@ import struct
 import subprocess
 import sys
 import unittest
+import unittest.mock
 import xml.etree.ElementTree as ElementTree
 
 import onnx
@@ -18,7 +19,7 @@ import models
 
 ROW = {"name", "root", "is_runtime", "dispatches", "time_us", "p50_us", "share", "flops", "bytes", "gflops", "gbs",
        "percent_of_roofline", "bound_by", "nodes"}
-BOUNDS = {"compute", "L1", "L2", "L3", "DRAM", "latency"}
+BOUNDS = {"compute", "L1", "L2", "L3", "cache", "DRAM", "latency"}
 SHAPE = ("--shape", "input_ids=2x16")
 
 # Peak of resident memory beyond what was there before the artifact was loaded. A small artifact runs first: then the
@@ -231,13 +232,57 @@ class ProfileTest(case.ArtifactTestCase):
         self.check_report(report)
         self.assertEqual(report["device"], "vulkan")
         for row in report["rows"][:-1]:
-            self.assertIsNone(row["bound_by"])
+            self.assertIn(row["bound_by"], BOUNDS)
+            self.assertGreater(row["percent_of_roofline"], 0)
             self.assertGreater(row["time_us"], 0)
+        limits, = report["machine"]["roofline"]
+        self.assertEqual((limits["device"], limits["threads"]), ("vulkan", None))
+        self.assertIn("llvmpipe", limits["name"])
+        self.assertGreater(min(limits[name] for name in ("f32_gflops", "int8_gops", "l1_gbs", "dram_gbs")), 0)
         self.assertEqual(len(self.check_trace(trace, {"caller", "vulkan"})),
                          sum(row["dispatches"] for row in report["rows"]))
         memory = json.loads(command.heddle("inspect", artifact, "--memory", *SHAPE, "--json").stdout)["memory"]
         self.assertGreater(memory["device_weight_bytes"], 0)
         self.assertGreater(memory["device_arena_bytes"], 0)
+
+
+    @unittest.skipUnless(os.environ.get("VK_ICD_FILENAMES"), "no Vulkan driver for tests")
+    def test_vulkan_has_a_chart(self):
+        artifact, path = self.scratch / "both.heddle", self.scratch / "vulkan.svg"
+        command.compile_model(self.model, artifact, "--target", "cpu,vulkan")
+        run = command.heddle("profile", artifact, "--seconds", "0.05", *SHAPE, "--json", "--roofline", path, "--device",
+                             "vulkan:llvmpipe")
+        report = json.loads(run.stdout)
+        texts = "".join(ElementTree.parse(path).getroot().itertext())
+        self.assertIn("on vulkan:llvmpipe (llvmpipe", texts)
+        self.assertEqual(texts.count("bound by"),
+                         2 * sum(row["flops"] > 0 and row["bytes"] > 0 for row in report["rows"]))
+        self.assertEqual(report["machine"]["roofline"][0]["device"], "vulkan:llvmpipe")
+
+    @unittest.skipUnless(os.environ.get("VK_ICD_FILENAMES"), "no Vulkan driver for tests")
+    def test_vulkan_without_a_clock_has_limits_and_no_times(self):
+        artifact, path = self.scratch / "clockless.heddle", self.scratch / "clockless.svg"
+        command.compile_model(self.model, artifact, "--target", "vulkan")
+        with unittest.mock.patch.dict(os.environ, HEDDLE_VULKAN_LIMITS="clockless=1"):
+            run = command.heddle("profile", artifact, "--seconds", "0.05", *SHAPE, "--json", "--roofline", path)
+        report = json.loads(run.stdout)
+        self.assertIn("the device has no clock of its own: all time is the runtime's", report["machine"]["notes"])
+        self.assertGreater(report["machine"]["roofline"][0]["f32_gflops"], 0)
+        for row in report["rows"][:-1]:
+            self.assertEqual([row[name] for name in ("gflops", "percent_of_roofline", "bound_by")], [None] * 3)
+        self.assertIn("GB/s", "".join(ElementTree.parse(path).getroot().itertext()))
+
+    @unittest.skipUnless(os.environ.get("VK_ICD_FILENAMES"), "no Vulkan driver for tests")
+    def test_bench_knows_limits_of_every_device(self):
+        artifact = self.scratch / "rows.heddle"
+        command.compile_model(self.model, artifact, "--target", "vulkan")
+        run = command.heddle("bench", self.artifact(self.model), artifact, "--seconds", "0.05", *SHAPE, "--threads",
+                             "2", "--json")
+        report = json.loads(run.stdout)
+        self.assertEqual([(limits["device"], limits["threads"]) for limits in report["machine"]["roofline"]],
+                         [("cpu", 1), ("cpu", 2), ("vulkan", None)])
+        for row in report["rows"]:
+            self.assertGreater(row["percent_of_roofline"], 0)
 
 
 if __name__ == "__main__":

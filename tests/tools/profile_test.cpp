@@ -6,6 +6,7 @@
 #include "tools/heddle/machine.h"
 #include "tools/heddle/profiling.h"
 #include "tools/heddle/roofline_chart.h"
+#include "tools/heddle/text.h"
 #include "tools/heddle/trace.h"
 
 #include <cmath>
@@ -71,7 +72,8 @@ Roofline limits() {
   Roofline roofline = {};
   roofline.threads = 2;
   roofline.flops = 2e12, roofline.byteOps = 2e12;
-  roofline.l1 = 4e11, roofline.l2 = 2e11, roofline.l3 = 1e11, roofline.memory = 5e10;
+  roofline.l1 = 4e11, roofline.l2 = 2e11, roofline.l3 = 1e11;
+  roofline.cache = roofline.memory = 5e10;
   roofline.l1Bytes = 1 << 16, roofline.l2Bytes = 1 << 20, roofline.l3Bytes = 1 << 24;
   return roofline;
 }
@@ -161,6 +163,26 @@ TEST(RooflineChart, HasAPointForEachKernelThatComputes) {
     EXPECT_EQ(count(text, roof), 1u) << roof;
   EXPECT_EQ(count(text, "int8"), 0u);
   EXPECT_EQ(count(text, "nan") + count(text, "inf"), 0u);
+}
+
+TEST(RooflineChart, HasRoofsOfADeviceWhoseBytesAreSlower) {
+  Roofline device = {};
+  device.flops = 2e12, device.byteOps = 5e11;
+  device.l1 = device.l2 = device.l3 = device.cache = 3e11, device.memory = 5e10;
+  device.cacheBytes = 1 << 22;
+  Limits known(device, 1000);
+  std::string text = rooflineChart(rowsOf(example(), ProfileBy::Kernel, &known), device, "title");
+  for (const char *roof : {"cache 300 GB/s", "DRAM 50 GB/s", "f32 2e+03 GFLOP/s", "int8 500 GFLOP/s"})
+    EXPECT_EQ(count(text, roof), 1u) << roof;
+  for (const char *roof : {"L1 ", "L2 ", "L3 "})
+    EXPECT_EQ(count(text, roof), 0u) << roof;
+}
+
+TEST(ProfileRows, WithoutTimesHaveNoRates) {
+  ProfileRow row;
+  row.operations = row.bytes = row.leastTime = 1;
+  for (double value : {row.gflops(), row.gbs(), row.percentOfRoofline()})
+    EXPECT_EQ(formatFixed(value, 1), "-");
 }
 
 TEST(SampleNotes, DoubtWhatIsFewWideOrDrifting) {

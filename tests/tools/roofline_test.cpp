@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The roofline: which limit holds for which work, and that measuring gives limits in their order. No test says how fast
-// a machine must be.
+// The roofline: which limit holds for which work, what becomes of a Vulkan device's limits, and that measuring gives
+// limits in their order. No test says how fast a machine must be.
 
 #include "tests/runtime/sanitizers.h"
+#include "tools/heddle/device_roofline.h"
 #include "tools/heddle/error.h"
 #include "tools/heddle/limits.h"
 #include "tools/heddle/peak_loops.h"
@@ -24,7 +25,7 @@ Roofline example() {
   Roofline roofline = {};
   roofline.threads = 2;
   roofline.flops = 1000, roofline.byteOps = 4000;
-  roofline.l1 = 400, roofline.l2 = 200, roofline.l3 = 100, roofline.memory = 50;
+  roofline.l1 = 400, roofline.l2 = 200, roofline.l3 = 100, roofline.cache = roofline.memory = 50;
   roofline.l1Bytes = 10, roofline.l2Bytes = 100, roofline.l3Bytes = 1000;
   return roofline;
 }
@@ -79,9 +80,62 @@ TEST(BoundFinder, SaysWhatMostTimeIsFor) {
   EXPECT_STREQ(bound.boundOf(100), "latency");
 }
 
+heddle_vulkan_limits_t vulkanLimits() { return {"a GPU", 0, 1000, 800, 50, 300, 4096}; }
+
+TEST(DeviceRoofline, OfAGpuHasOneCacheWithoutAName) {
+  Roofline roofline = rooflineOf(vulkanLimits());
+  EXPECT_EQ(roofline.name, "a GPU");
+  EXPECT_EQ(roofline.threads, 0u);
+  EXPECT_EQ(roofline.rateOf(Arithmetic::Floats), 1000);
+  EXPECT_EQ(roofline.rateOf(Arithmetic::Bytes), 800);
+  EXPECT_EQ(roofline.peak(), 1000);
+  EXPECT_STREQ(levelName(roofline.levelFor(0)), "cache");
+  EXPECT_STREQ(levelName(roofline.levelFor(4096)), "cache");
+  EXPECT_STREQ(levelName(roofline.levelFor(4097)), "DRAM");
+  EXPECT_EQ(roofline.bandwidthFor(4096), 300);
+  EXPECT_EQ(roofline.bandwidthFor(4097), 50);
+  for (Level level : {Level::L1, Level::L2, Level::L3})
+    EXPECT_EQ(roofline.bandwidthOf(level), 300);
+}
+
+TEST(DeviceRoofline, OfAGpuWithoutACacheHasMemoryAlone) {
+  heddle_vulkan_limits_t limits = vulkanLimits();
+  limits.cache_rate = limits.memory_rate, limits.cache_bytes = 0;
+  Roofline roofline = rooflineOf(limits);
+  EXPECT_STREQ(levelName(roofline.levelFor(1)), "DRAM");
+  EXPECT_EQ(roofline.bandwidthFor(1), 50);
+  EXPECT_EQ(roofline.bandwidthOf(Level::L1), 50);
+}
+
+TEST(DeviceRoofline, OfASoftwareDeviceReadsAsTheCpuDoes) {
+  heddle_vulkan_limits_t limits = vulkanLimits();
+  limits.is_software = 1, limits.memory_rate = 60;
+  Roofline roofline = rooflineOf(limits, example());
+  EXPECT_EQ(roofline.name, "a GPU");
+  EXPECT_EQ(roofline.threads, 0u);
+  EXPECT_EQ(roofline.flops, 1000);
+  EXPECT_EQ(roofline.byteOps, 800);
+  EXPECT_EQ(roofline.bandwidthFor(10), 400);
+  EXPECT_EQ(roofline.bandwidthFor(1000), 100);
+  // What the device was seen to read is no more than what can be read.
+  EXPECT_EQ(roofline.bandwidthFor(1001), 60);
+  EXPECT_STREQ(levelName(roofline.levelFor(1001)), "DRAM");
+}
+
+TEST(BoundFinder, NamesADevicesCache) {
+  Limits limits(rooflineOf(vulkanLimits()), 5000);
+  BoundFinder bound;
+  bound.add(limits.of(cost("map", 0, 3000)));
+  EXPECT_DOUBLE_EQ(bound.leastSeconds(), 10.0);
+  EXPECT_STREQ(bound.boundOf(20), "cache");
+  bound.add(limits.of(cost("contract", 0, 3000)));
+  EXPECT_STREQ(bound.boundOf(200), "DRAM");
+}
+
 TEST(Roofline, MeasuresLimitsInTheirOrder) {
   for (unsigned threads : {1u, 3u}) {
     Roofline roofline = measureRoofline(threads);
+    EXPECT_EQ(roofline.device, "cpu");
     EXPECT_EQ(roofline.threads, threads);
     EXPECT_GT(roofline.flops, 0);
     EXPECT_GE(roofline.byteOps, roofline.flops);

@@ -3,6 +3,7 @@
 // heddle bench: times artifacts at one or several shapes, one table.
 
 #include "tools/heddle/command.h"
+#include "tools/heddle/device_roofline.h"
 #include "tools/heddle/inputs.h"
 #include "tools/heddle/json.h"
 #include "tools/heddle/limits.h"
@@ -25,7 +26,7 @@ struct Row {
   NamedShapes shapes;
   unsigned threads;
   Measurement measurement;
-  double leastSeconds; ///< that the CPU's roofline leaves for a run; NaN where that isn't known or means nothing
+  double leastSeconds; ///< that the device's roofline leaves for a run; NaN where that isn't known or means nothing
   bool countsTokens;   ///< the first input is of ids: a sentence is a row of them
   std::vector<std::string> notes;
 
@@ -120,10 +121,8 @@ private:
     row.countsTokens = entry.input_count && entry.inputs[0].rank == 2 && entry.inputs[0].type == HEDDLE_ELEMENT_I64;
     row.measurement = measure(loaded, run.pointers(), seconds);
     row.notes = sampleNotes(row.measurement.samples);
-    // The roofline is that of the CPU.
-    if (selectedDevice(loaded) == "cpu")
-      if (auto limits = limitsOf(rooflineOf(loaded.threads), loaded, row.measurement.plan))
-        row.leastSeconds = limits->leastSeconds(row.measurement.dispatches);
+    if (auto limits = limitsOf(rooflineFor(loaded, row.device), loaded, row.measurement.plan))
+      row.leastSeconds = limits->leastSeconds(row.measurement.dispatches);
     return row;
   }
 
@@ -136,21 +135,24 @@ private:
         note("note: " + (rows.size() > 1 ? "row " + std::to_string(&row - rows.data() + 1) + ": " : "") + line);
   }
 
-  /// The limits of |threads| threads, measured once; those of a single thread stand beside them in the report.
-  Roofline rooflineOf(unsigned threads) {
-    Roofline found = {};
-    for (unsigned count : {1u, threads}) {
-      auto it = std::find_if(rooflines.begin(), rooflines.end(),
-                             [&](const Roofline &roofline) { return roofline.threads == count; });
-      found = it != rooflines.end() ? *it : rooflines.emplace_back(measureRoofline(count));
-    }
-    return found;
+  /// The limits of what |loaded| runs on, measured once; those of a single thread stand beside a CPU's in the report.
+  Roofline rooflineFor(const LoadedProgram &loaded, const std::string &device) {
+    bool isCpu = selectedDevice(loaded) == "cpu";
+    auto find = [&](unsigned threads) {
+      return std::find_if(rooflines.begin(), rooflines.end(), [&](const Roofline &roofline) {
+        return roofline.device == device && roofline.threads == threads;
+      });
+    };
+    if (isCpu && find(1) == rooflines.end())
+      rooflines.push_back(measureRoofline(1));
+    auto found = find(isCpu ? loaded.threads : 0);
+    return found != rooflines.end() ? *found : rooflines.emplace_back(measureRoofline(loaded, device));
   }
 
   std::vector<std::string> artifacts, shapes, inputs;
   double seconds = 2;
   bool json = false, csv = false;
-  std::vector<Roofline> rooflines; ///< of one thread, and of those that the rows use
+  std::vector<Roofline> rooflines; ///< of one thread of the CPU, and of what the rows use
   ExecutionOptions execution;
 };
 

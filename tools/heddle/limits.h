@@ -21,7 +21,7 @@ struct Limit {
   double seconds() const;
 };
 
-/// The limits of one program's dispatches at one shape, on the CPU.
+/// The limits of one program's dispatches at one shape, on one device.
 class Limits {
 public:
   /// |allBytes| of data that a run goes through, weights and intermediate results.
@@ -36,8 +36,8 @@ private:
   uint64_t allBytes;
 };
 
-/// The limits of a run of |loaded| by |plan|. None for a program of bf16 products, which have a peak of their own that
-/// isn't measured.
+/// The limits of a run of |loaded| by |plan|, on the device of |roofline|. None for a program of bf16 products, which
+/// have a peak of their own that isn't measured.
 std::optional<Limits> limitsOf(const Roofline &roofline, const LoadedProgram &loaded, const heddle_plan_info_t &plan);
 
 /// Adds up dispatches and says what most of their least time is for.
@@ -45,11 +45,11 @@ class BoundFinder {
 public:
   void add(const Limit &limit);
   double leastSeconds() const;
-  /// "compute", "L1", "L2", "L3", "DRAM", or "latency" where no limit explains even a quarter of |seconds|.
+  /// "compute", "L1", "L2", "L3", "cache", "DRAM", or "latency" where no limit explains even a quarter of |seconds|.
   const char *boundOf(double seconds) const;
 
 private:
-  double compute = 0, levels[4] = {};
+  double compute = 0, levels[kLevels] = {};
 };
 
 } // namespace heddle::cli

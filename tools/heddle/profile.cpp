@@ -6,9 +6,11 @@
 // JSON: {"schema": "heddle-profile-1", "machine": {... as of heddle bench ..., "notes": [...]}, "artifact", "device",
 // "shapes": {...}, "threads", "runs", "wall_us", "wall_p50_us", "by": "kernel" or "layer", "rows": [{"name", "root",
 // "is_runtime", "dispatches", "time_us", "p50_us", "share", "flops", "bytes", "gflops", "gbs", "percent_of_roofline",
-// "bound_by", "nodes": [...]}]}. The rows' time_us add up to wall_us; what isn't known is null.
+// "bound_by", "nodes": [...]}]}. The rows' time_us add up to wall_us; what isn't known is null. bound_by is "compute",
+// "L1", "L2", "L3" or, of a device whose caches have no names, "cache", "DRAM", or "latency".
 
 #include "tools/heddle/command.h"
+#include "tools/heddle/device_roofline.h"
 #include "tools/heddle/files.h"
 #include "tools/heddle/inputs.h"
 #include "tools/heddle/json.h"
@@ -36,7 +38,7 @@ struct Report {
   ProfileBy by;
   Profile profile;
   ProfileRows rows;
-  std::optional<Roofline> roofline;
+  Roofline roofline;
   std::vector<std::string> notes;
 };
 
@@ -84,7 +86,7 @@ void writeRow(JsonWriter &json, const ProfileRow &row) {
 std::string jsonOf(const Report &report) {
   JsonWriter json;
   json.beginObject().key("schema").string("heddle-profile-1");
-  writeMachine(json, report.roofline ? std::vector<Roofline>{*report.roofline} : std::vector<Roofline>(), report.notes);
+  writeMachine(json, {report.roofline}, report.notes);
   json.key("artifact").string(report.artifact).key("device").string(report.device);
   writeShapes(json, report.shapes);
   json.key("threads").number(uint64_t(report.threads)).key("runs").number(uint64_t(report.profile.walls.size()));
@@ -112,7 +114,7 @@ public:
     options.list("--input", inputs, "NAME=VALUE", "as for heddle run; default: generated inputs");
     options.number("--seconds", seconds, "T", "time to measure, after warm-up; default: 2");
     options.text("--trace", trace, "FILE", "write one run for Perfetto: a track for each thread, the model's nodes");
-    options.text("--roofline", chart, "FILE", "write an SVG chart of the kernels under the machine's limits");
+    options.text("--roofline", chart, "FILE", "write an SVG chart of the kernels under the device's limits");
     options.flag("--json", json, "print JSON");
     options.flag("--csv", csv, "print CSV");
     execution.declare(options);
@@ -122,24 +124,24 @@ public:
   Exit run() override {
     require(artifact, "ARTIFACT");
     LoadedProgram loaded = loadProgram(artifact, execution);
-    bool isCpu = selectedDevice(loaded) == "cpu";
-    if (!chart.empty() && !isCpu)
-      fail(Exit::Usage, "H0132", "--roofline expects a run on the CPU, whose limits can be measured", loaded.context(),
-           "profile it with --device cpu, or leave --roofline out");
-    Report report = measureReport(loaded, isCpu);
+    Report report = measureReport(loaded);
     std::string text = json ? jsonOf(report) : csv ? tableOf(report, true).csv() : tableOf(report, false).aligned();
     std::fputs(json || csv ? text.c_str() : printable(text).c_str(), stdout);
     std::string title = artifact + " on " + report.device;
     if (!trace.empty())
       writeFile(trace, traceJson(report.profile, title, selectedDevice(loaded)));
     if (!chart.empty())
-      writeFile(chart, rooflineChart(report.rows, *report.roofline,
-                                     title + ", " + std::to_string(loaded.threads) + " threads"));
+      writeFile(chart, rooflineChart(report.rows, report.roofline, title + limitsTitle(report.roofline)));
     return Exit::Fine;
   }
 
 private:
-  Report measureReport(const LoadedProgram &loaded, bool isCpu) {
+  /// Whose limits a chart shows, behind the device: ", 2 threads", " (llvmpipe)".
+  static std::string limitsTitle(const Roofline &roofline) {
+    return roofline.threads ? ", " + std::to_string(roofline.threads) + " threads" : " (" + roofline.name + ")";
+  }
+
+  Report measureReport(const LoadedProgram &loaded) {
     MachineWatch watch;
     RunInputs run = prepareInputs(loaded.entry(), inputs, shapes, Missing::Generate, defaultInputs(loaded));
     if (!run.generated.empty())
@@ -153,16 +155,17 @@ private:
                      {},
                      {},
                      {}};
+    // Where no dispatch has a time there is nothing to compare with a limit.
+    bool hasTimes = !report.profile.traced.spans.empty();
+    report.roofline = measureRoofline(loaded, report.device);
     std::optional<Limits> limits;
-    if (isCpu) {
-      report.roofline = measureRoofline(loaded.threads);
-      limits = limitsOf(*report.roofline, loaded, report.profile.plan);
-    }
+    if (hasTimes)
+      limits = limitsOf(report.roofline, loaded, report.profile.plan);
     report.rows = rowsOf(report.profile, report.by, limits ? &*limits : nullptr);
     report.notes = watch.notes(loaded.threads);
     for (const std::string &line : sampleNotes(report.profile.walls))
       report.notes.push_back(line);
-    if (!isCpu && report.profile.traced.spans.empty() && !report.profile.dispatches.empty())
+    if (!hasTimes && !report.profile.dispatches.empty())
       report.notes.push_back("the device has no clock of its own: all time is the runtime's");
     note("a run takes " + formatFixed(report.rows.wall, 1) + " us; rows are means over the middle half of " +
          std::to_string(report.profile.walls.size()) + " runs");

@@ -206,22 +206,29 @@ double measureReads(unsigned threads, uint64_t bytes) {
 } // namespace
 
 const char *levelName(Level level) {
-  constexpr const char *kNames[] = {"L1", "L2", "L3", "DRAM"};
+  constexpr const char *kNames[] = {"L1", "L2", "L3", "cache", "DRAM"};
   return kNames[static_cast<int>(level)];
 }
 
 Level Roofline::levelFor(uint64_t bytes) const {
-  return bytes <= l1Bytes ? Level::L1 : bytes <= l2Bytes ? Level::L2 : bytes <= l3Bytes ? Level::L3 : Level::Memory;
+  const uint64_t sizes[] = {l1Bytes, l2Bytes, l3Bytes, cacheBytes};
+  int level = 0;
+  // A level that the device doesn't tell of holds nothing, not even nothing.
+  while (level < kLevels - 1 && (sizes[level] == 0 || bytes > sizes[level]))
+    ++level;
+  return static_cast<Level>(level);
 }
 
 double Roofline::bandwidthOf(Level level) const {
-  const double rates[] = {l1, l2, l3, memory};
+  const double rates[] = {l1, l2, l3, cache, memory};
   return rates[static_cast<int>(level)];
 }
 
 Roofline measureRoofline(unsigned threads) {
   const heddle_host_info_t &host = *heddle_host_info();
   Roofline result = {};
+  result.device = "cpu";
+  result.name = host.cpu_name;
   result.threads = threads;
   result.l1Bytes = host.l1d_bytes * threads;
   result.l2Bytes = host.l2_bytes * threads;
@@ -236,6 +243,7 @@ Roofline measureRoofline(unsigned threads) {
   result.l2 = host.l2_bytes ? measureReads(threads, host.l2_bytes / 2) : 0;
   result.l1 = host.l1d_bytes ? measureReads(threads, host.l1d_bytes / 2) : 0;
   // No level is slower than the one behind it; one that was, or that is unknown, takes that one's rate.
+  result.cache = result.memory;
   result.l3 = std::max(result.l3, result.memory);
   result.l2 = std::max(result.l2, result.l3);
   result.l1 = std::max(result.l1, result.l2);
@@ -243,7 +251,11 @@ Roofline measureRoofline(unsigned threads) {
 }
 
 void writeMembers(JsonWriter &json, const Roofline &roofline) {
-  json.key("threads").number(uint64_t(roofline.threads));
+  json.key("device").string(roofline.device).key("name").string(roofline.name).key("threads");
+  if (roofline.threads)
+    json.number(uint64_t(roofline.threads));
+  else
+    json.null();
   json.key("f32_gflops").number(roofline.flops * 1e-9).key("int8_gops").number(roofline.byteOps * 1e-9);
   json.key("l1_gbs").number(roofline.l1 * 1e-9).key("l2_gbs").number(roofline.l2 * 1e-9);
   json.key("l3_gbs").number(roofline.l3 * 1e-9).key("dram_gbs").number(roofline.memory * 1e-9);

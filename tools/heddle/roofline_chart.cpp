@@ -48,9 +48,9 @@ std::string escaped(const std::string &text) {
 }
 
 const char *colourOf(const std::string &bound) {
-  constexpr std::pair<const char *, const char *> kColours[] = {{"compute", "#c0392b"}, {"L1", "#16a085"},
-                                                                {"L2", "#2980b9"},      {"L3", "#8e44ad"},
-                                                                {"DRAM", "#d68910"},    {"latency", "#7f8c8d"}};
+  constexpr std::pair<const char *, const char *> kColours[] = {
+      {"compute", "#c0392b"}, {"L1", "#16a085"},   {"L2", "#2980b9"},     {"L3", "#8e44ad"},
+      {"cache", "#8e44ad"},   {"DRAM", "#d68910"}, {"latency", "#7f8c8d"}};
   for (auto [name, colour] : kColours)
     if (bound == name)
       return colour;
@@ -76,7 +76,7 @@ public:
       if (!row.isRuntime && row.operations > 0 && row.bytes > 0 && row.time > 0)
         points.push_back(&row);
     std::sort(points.begin(), points.end(), [](const ProfileRow *a, const ProfileRow *b) { return a->time > b->time; });
-    double peak = roofline.byteOps * 1e-9, ridge = roofline.byteOps / roofline.memory;
+    double peak = roofline.peak() * 1e-9, ridge = roofline.peak() / roofline.memory;
     double leftmost = 0.1, lowest = roofline.memory * 1e-9 * leftmost;
     for (const ProfileRow *row : points) {
       leftmost = std::min(leftmost, intensityOf(*row));
@@ -144,18 +144,21 @@ private:
              px(at), py(at * bandwidth), angle, name, bandwidth);
   }
 
-  void drawPeak(const char *name, double gflops) {
+  /// |other|: the peak of the other arithmetic, whose label stands above its line too where there is room.
+  void drawPeak(const char *name, double gflops, double other) {
     // From the first ridge on, where the fastest level feeds it.
     line(px(gflops / (roofline.l1 * 1e-9)), py(gflops), kLeft + kWidth, py(gflops),
          "stroke=\"#5d6d7e\" stroke-width=\"1.5\"");
+    bool isBelow = gflops < other && py(gflops) - py(other) < kLine;
     out += with("<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\" fill=\"#5d6d7e\">%s %.3g GFLOP/s</text>\n",
-                kLeft + kWidth - 4, py(gflops) - 6, name, gflops);
+                kLeft + kWidth - 4, py(gflops) + (isBelow ? 14 : -6), name, gflops);
   }
 
   void drawRoofs() {
-    bool hasBytes = roofline.byteOps > 1.01 * roofline.flops;
-    double highest = roofline.byteOps * 1e-9, shown = 0, place = 0.08;
-    for (Level level : {Level::Memory, Level::L3, Level::L2, Level::L1}) {
+    // Bytes may be the slower ones, where each has to be unpacked.
+    bool hasBytes = std::abs(roofline.byteOps - roofline.flops) > 0.01 * roofline.flops;
+    double highest = roofline.peak() * 1e-9, shown = 0, place = 0.08;
+    for (Level level : {Level::Memory, Level::Cache, Level::L3, Level::L2, Level::L1}) {
       double bandwidth = roofline.bandwidthOf(level) * 1e-9;
       // A level that is as fast as the one behind it would hide its label.
       if (bandwidth > shown * 1.05)
@@ -164,9 +167,9 @@ private:
       place = place > 0.2 ? 0.08 : 0.36;
       shown = std::max(shown, bandwidth);
     }
-    drawPeak("f32", roofline.flops * 1e-9);
+    drawPeak("f32", roofline.flops * 1e-9, hasBytes ? roofline.byteOps * 1e-9 : 0);
     if (hasBytes)
-      drawPeak("int8", highest);
+      drawPeak("int8", roofline.byteOps * 1e-9, roofline.flops * 1e-9);
   }
 
   static std::string summaryOf(const ProfileRow &row) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A profile as a roofline chart: kernels as points under the machine's measured limits.
+// A profile as a roofline chart: kernels as points under the device's measured limits.
 
 #pragma once
 

@@ -133,7 +133,7 @@ std::string formatNumber(double value, int digits) {
 std::string formatFixed(double value, int digits) {
   char text[64];
   std::snprintf(text, sizeof text, "%.*f", digits, value);
-  return std::isnan(value) ? "-" : text;
+  return std::isfinite(value) ? text : "-";
 }
 
 std::string formatShape(const std::vector<int64_t> &dims) {
