@@ -147,8 +147,9 @@ TEST(PerfMap, NamesKernelsOnRequest) {
   load(artifact);
   EXPECT_FALSE(std::ifstream(path).good());
   setenv("HEDDLE_PERF_MAP", "1", 1);
-  const program program = load(artifact);
+  auto program = program::load(write_file("named", artifact.data(), artifact.size));
   unsetenv("HEDDLE_PERF_MAP");
+  ASSERT_TRUE(bool(program));
   std::ifstream file(path);
   uintptr_t address = 0;
   size_t size = 0;

@@ -42,7 +42,8 @@ heddle_status_t cpu_program::load(const load_request &request) {
   // The CPU has been asked for the target's features before this: from here on its code may be executable.
   const target_table &target = tables_->targets[request.target];
   const section_table &section = tables_->sections[target.section];
-  HEDDLE_RETURN_IF_ERROR(image_.load(loaded.source, section));
+  const bool has_perf_map = perf_map_is_wanted();
+  HEDDLE_RETURN_IF_ERROR(image_.load(loaded.source, section, /*is_copy=*/has_perf_map));
   code_bytes_ = static_cast<int64_t>(section.length);
   for (size_t i = 0; i < target.kernels.size(); ++i) {
     const void *address = image_.code_address(target.kernels[i]);
@@ -50,7 +51,8 @@ heddle_status_t cpu_program::load(const load_request &request) {
       return damaged(format("kernel '%s' lies outside the code of target '%s'", tables_->kernels[i].name, target.name));
     kernels_.push_back(reinterpret_cast<heddle_kernel_fn_t>(const_cast<void *>(address)));
   }
-  write_perf_map(*tables_, target, image_);
+  if (has_perf_map)
+    write_perf_map(*tables_, target, image_);
   if (request.weights == HEDDLE_WEIGHTS_COPY)
     return copy_constants(loaded);
   for (const constant_table &constant : tables_->constants)

@@ -144,7 +144,7 @@ bool kernel_image::map_copy(const segment &segment, const std::byte *image) cons
   return mprotect(at(address), size, PROT_READ | (segment.executable ? PROT_EXEC : 0)) == 0;
 }
 
-heddle_status_t kernel_image::map_segments(const artifact_source &source, const section_table &section) {
+heddle_status_t kernel_image::map_segments(const artifact_source &source, const section_table &section, bool is_copy) {
   first_page_ = page_down(segments_.front().address);
   const uint64_t end = page_up(segments_.back().address + segments_.back().size);
   // Room to move the start to a multiple of the largest page size, so that code lies alike in every run.
@@ -159,7 +159,7 @@ heddle_status_t kernel_image::map_segments(const artifact_source &source, const 
 
   const std::byte *image = source.data() + section.offset;
   for (const segment &segment : segments_) {
-    if (source.descriptor() >= 0 && map_from_file(segment, source.descriptor(), section.offset))
+    if (!is_copy && source.descriptor() >= 0 && map_from_file(segment, source.descriptor(), section.offset))
       continue;
     if (!map_copy(segment, image))
       return fail(error::H0404,
@@ -169,9 +169,9 @@ heddle_status_t kernel_image::map_segments(const artifact_source &source, const 
   return nullptr;
 }
 
-heddle_status_t kernel_image::load(const artifact_source &source, const section_table &section) {
+heddle_status_t kernel_image::load(const artifact_source &source, const section_table &section, bool is_copy) {
   HEDDLE_RETURN_IF_ERROR(read_segments(source.data() + section.offset, section.length));
-  return map_segments(source, section);
+  return map_segments(source, section, is_copy);
 }
 
 const kernel_image::segment *kernel_image::code_segment(uint64_t address) const {

@@ -23,8 +23,9 @@ public:
   ~kernel_image();
 
   /// Checks the ELF file in |section| of |source| and maps it. From a file, its pages are mapped; where the system
-  /// doesn't execute from that file (noexec), or without one, the code is copied and then made executable.
-  heddle_status_t load(const artifact_source &source, const section_table &section);
+  /// doesn't execute from that file (noexec), without one, or if |is_copy|, the code is copied and then made
+  /// executable.
+  heddle_status_t load(const artifact_source &source, const section_table &section, bool is_copy);
 
   /// Address of virtual address |address| if that lies in executable code, else null.
   const void *code_address(uint64_t address) const;
@@ -41,7 +42,7 @@ private:
   };
 
   heddle_status_t read_segments(const std::byte *image, uint64_t length);
-  heddle_status_t map_segments(const artifact_source &source, const section_table &section);
+  heddle_status_t map_segments(const artifact_source &source, const section_table &section, bool is_copy);
   bool map_from_file(const segment &segment, int descriptor, uint64_t section_offset) const;
   bool map_copy(const segment &segment, const std::byte *image) const;
   const segment *code_segment(uint64_t address) const;

@@ -15,10 +15,12 @@
 
 namespace heddle::runtime::cpu {
 
-void write_perf_map(const program_tables &tables, const target_table &target, const kernel_image &image) {
+bool perf_map_is_wanted() {
   const char *wish = std::getenv("HEDDLE_PERF_MAP");
-  if (!wish || !*wish || std::strcmp(wish, "0") == 0)
-    return;
+  return wish && *wish && std::strcmp(wish, "0") != 0;
+}
+
+void write_perf_map(const program_tables &tables, const target_table &target, const kernel_image &image) {
   // The name is perf's choice and the folder is open to all: never follow what someone else put there.
   const int descriptor =
       open(format("/tmp/perf-%d.map", getpid()).c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);

@@ -8,8 +8,12 @@
 
 namespace heddle::runtime::cpu {
 
-/// Appends the kernels of |target| to /tmp/perf-<pid>.map if the environment has HEDDLE_PERF_MAP set to other than 0.
-/// Best effort: a profile without names is no reason not to run.
+/// Whether the environment has HEDDLE_PERF_MAP set to other than 0. `perf` asks its map for names of code in memory
+/// that is no file's alone, so the code must be a copy then.
+bool perf_map_is_wanted();
+
+/// Appends the kernels of |target| to /tmp/perf-<pid>.map. Best effort: a profile without names is no reason not to
+/// run.
 void write_perf_map(const program_tables &tables, const target_table &target, const kernel_image &image);
 
 } // namespace heddle::runtime::cpu
