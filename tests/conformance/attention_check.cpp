@@ -80,11 +80,15 @@ inputs make_inputs(const attention_text &text, kernel_module &module, const std:
   return values;
 }
 
-host_tensor first_rows(const host_tensor &all, int64_t rows) {
-  std::vector<int64_t> dims = all.dims;
-  dims[1] = rows;
-  host_tensor result(all.type, dims);
-  std::memcpy(result.bytes.data(), all.bytes.data(), result.bytes.size());
+host_tensor first_of(const host_tensor &tensor, unsigned axis, int64_t extent) {
+  std::vector<int64_t> dims = tensor.dims;
+  dims[axis] = extent;
+  host_tensor result(tensor.type, dims);
+  size_t outer = 1, inner = tensor.element_bytes();
+  for (unsigned i = 0; i < tensor.dims.size(); ++i)
+    (i < axis ? outer : inner) *= i == axis ? 1 : tensor.dims[i];
+  for (size_t i = 0; i < outer; ++i)
+    std::memcpy(&result.bytes[i * extent * inner], &tensor.bytes[i * tensor.dims[axis] * inner], extent * inner);
   return result;
 }
 
@@ -101,9 +105,9 @@ void check_rows_ignore_others(attention_text text) {
     kernel_result all = whole->run("attention", values, {1, 150, 300});
     for (int64_t rows : {1, 2, 7, 64, 149}) {
       inputs fewer = values;
-      fewer[0] = first_rows(values[0], rows);
+      fewer[0] = first_of(values[0], 1, rows);
       kernel_result part = whole->run("attention", fewer, {1, rows, 300});
-      EXPECT_EQ(part.outputs[0].bytes, first_rows(all.outputs[0], rows).bytes) << target << " " << rows;
+      EXPECT_EQ(part.outputs[0].bytes, first_of(all.outputs[0], 1, rows).bytes) << target << " " << rows;
       fewer.push_back(gives->run("attention", fewer, {1, rows, 300, 2}, 1).outputs[0]);
       kernel_result merged = takes->run("attention", fewer, {1, rows, 300, 2}, 1);
       EXPECT_EQ(merged.outputs[0].bytes, part.outputs[0].bytes) << target << " by parts " << rows;
@@ -123,7 +127,7 @@ void check_rows_ignore_padding(const attention_text &text, const std::vector<int
       inputs shorter = values;
       shorter.pop_back(); // the mask
       for (unsigned i : {1, 2})
-        shorter[i] = first_rows(values[i], length);
+        shorter[i] = first_of(values[i], 1, length);
       kernel_result expected = plain->run("attention", shorter, {1, 13, length});
       for (double fill : {1e9, double(NAN)}) {
         inputs longer = values;

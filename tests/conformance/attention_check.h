@@ -28,8 +28,8 @@ attention_text make_small(const std::string &mask, const std::string &rule = "li
 /// Random inputs; codes of values with scales by which most are within the codes and some aren't.
 inputs make_inputs(const attention_text &text, kernel_module &module, const std::vector<int64_t> &sizes, unsigned seed);
 
-/// The first |rows| of dimension 1 of |all|, of batch 1.
-host_tensor first_rows(const host_tensor &all, int64_t rows);
+/// The first |extent| of dimension |axis| of |tensor|.
+host_tensor first_of(const host_tensor &tensor, unsigned axis, int64_t extent);
 
 /// Rows of queries of a kernel of codes have the same bits alone, among others and by parts, on each target.
 void check_rows_ignore_others(attention_text text);

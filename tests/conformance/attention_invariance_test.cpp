@@ -4,32 +4,17 @@
 // on the right, or what stands in it.
 
 #include <cmath>
-#include <cstring>
 #include <functional>
 #include <limits>
 
 #include <gtest/gtest.h>
 
-#include "tests/conformance/attention_text.h"
-#include "tests/conformance/kernel_harness.h"
+#include "tests/conformance/attention_check.h"
 
 namespace heddle::conformance {
 namespace {
 
 constexpr int64_t kHeads = 2, kGroup = 2, kHeadSize = 24;
-
-/// The first |extent| of dimension |axis| of |tensor|.
-host_tensor first_of(const host_tensor &tensor, unsigned axis, int64_t extent) {
-  std::vector<int64_t> dims = tensor.dims;
-  dims[axis] = extent;
-  host_tensor result(tensor.type, dims);
-  size_t outer = 1, inner = tensor.element_bytes();
-  for (unsigned i = 0; i < tensor.dims.size(); ++i)
-    (i < axis ? outer : inner) *= i == axis ? 1 : tensor.dims[i];
-  for (size_t i = 0; i < outer; ++i)
-    std::memcpy(&result.bytes[i * extent * inner], &tensor.bytes[i * tensor.dims[axis] * inner], extent * inner);
-  return result;
-}
 
 attention_text make_text(const std::string &mask) {
   return {.key_heads = kHeads, .group = kGroup, .head_size = kHeadSize, .value_size = kHeadSize, .mask = mask};

@@ -31,7 +31,8 @@ import workloads  # noqa: E402
 
 BUILD = pathlib.Path(os.environ["HEDDLE_BUILD_DIR"])
 CPU_INFO = pathlib.Path("/proc/cpuinfo").read_text()
-LIMITS = {"device", "name", "threads", "f32_gflops", "int8_gops", "l1_gbs", "l2_gbs", "l3_gbs", "dram_gbs"}
+LIMITS = {"device", "name", "threads", "f32_gflops", "int8_gops", "l1_gbs", "l2_gbs", "l3_gbs", "cache_gbs",
+          "dram_gbs"}
 
 
 def row_of(**engines):
@@ -57,7 +58,8 @@ class BenchTest(case.ArtifactTestCase):
             self.assertGreaterEqual(row["l1_gbs"], row["l2_gbs"])
             self.assertGreaterEqual(row["l3_gbs"], row["dram_gbs"])
             self.assertEqual(row["device"], "cpu")
-            self.assertGreater(min(row[limit] for limit in LIMITS - {"device", "name"}), 0)
+            self.assertGreater(min(row[limit] for limit in LIMITS - {"device", "name", "cache_gbs"}), 0)
+            self.assertIsNone(row["cache_gbs"], "a CPU's caches have names")
 
     def check_row(self, row, machine, rounds):
         peaks = {limits["threads"]: limits["f32_gflops"] for limits in machine["roofline"]}

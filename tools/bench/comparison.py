@@ -90,7 +90,7 @@ def measure(task, settings):
 def raise_limits(facts, again):
     """Takes into FACTS what AGAIN, measured later, saw the machine do: other work hides limits, nothing adds to any."""
     for row, later in zip(facts["roofline"], again["roofline"]):
-        row.update({limit: max(row[limit], later[limit]) for limit in row})
+        row.update({limit: max(rate, later[limit]) for limit, rate in row.items() if isinstance(rate, (int, float))})
     facts["load_average"] = max(facts["load_average"], again["load_average"])
 
 

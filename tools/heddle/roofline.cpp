@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -257,8 +258,14 @@ void writeMembers(JsonWriter &json, const Roofline &roofline) {
   else
     json.null();
   json.key("f32_gflops").number(roofline.flops * 1e-9).key("int8_gops").number(roofline.byteOps * 1e-9);
-  json.key("l1_gbs").number(roofline.l1 * 1e-9).key("l2_gbs").number(roofline.l2 * 1e-9);
-  json.key("l3_gbs").number(roofline.l3 * 1e-9).key("dram_gbs").number(roofline.memory * 1e-9);
+  auto level = [&](const char *key, double rate, uint64_t bytes) {
+    json.key(key).number(bytes ? rate * 1e-9 : std::nan(""));
+  };
+  level("l1_gbs", roofline.l1, roofline.l1Bytes);
+  level("l2_gbs", roofline.l2, roofline.l2Bytes);
+  level("l3_gbs", roofline.l3, roofline.l3Bytes);
+  level("cache_gbs", roofline.cache, roofline.cacheBytes);
+  json.key("dram_gbs").number(roofline.memory * 1e-9);
 }
 
 } // namespace heddle::cli

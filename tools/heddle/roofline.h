@@ -45,7 +45,8 @@ struct Roofline {
   double rateOf(Arithmetic arithmetic) const { return arithmetic == Arithmetic::Bytes ? byteOps : flops; }
 };
 
-/// Writes "device", "name", "threads", "f32_gflops", "l1_gbs" ... into the object that is open.
+/// Writes "device", "name", "threads", "f32_gflops", "l1_gbs" ... into the object that is open; null for what the
+/// device doesn't have or tell.
 void writeMembers(JsonWriter &json, const Roofline &roofline);
 
 /// Measures |threads| threads of the CPU in about 0.2 s, with less memory than 256 MiB. Other work on the machine

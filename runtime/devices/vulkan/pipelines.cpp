@@ -26,31 +26,6 @@ pipeline_set::~pipeline_set() {
       destroy(&variant);
   if (cache_)
     api.vkDestroyPipelineCache(device_->handle(), cache_, nullptr);
-  if (layout_)
-    api.vkDestroyPipelineLayout(device_->handle(), layout_, nullptr);
-  if (set_layout_)
-    api.vkDestroyDescriptorSetLayout(device_->handle(), set_layout_, nullptr);
-}
-
-heddle_status_t pipeline_set::create_layouts() {
-  const VolkDeviceTable &api = device_->api();
-  VkDescriptorSetLayoutBinding bindings[binding_count] = {};
-  for (uint32_t i = 0; i < binding_count; ++i)
-    bindings[i] = {i, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1, VK_SHADER_STAGE_COMPUTE_BIT, nullptr};
-  auto set = tagged<VkDescriptorSetLayoutCreateInfo>(VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO);
-  set.bindingCount = binding_count;
-  set.pBindings = bindings;
-  HEDDLE_RETURN_IF_ERROR(device_->check(api.vkCreateDescriptorSetLayout(device_->handle(), &set, nullptr, &set_layout_),
-                                        "make a descriptor layout"));
-  // Every device has 128 bytes, and no shader asks for more.
-  const VkPushConstantRange words = {VK_SHADER_STAGE_COMPUTE_BIT, 0, HEDDLE_MAX_PUSH_CONSTANTS * 4};
-  auto layout = tagged<VkPipelineLayoutCreateInfo>(VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO);
-  layout.setLayoutCount = 1;
-  layout.pSetLayouts = &set_layout_;
-  layout.pushConstantRangeCount = 1;
-  layout.pPushConstantRanges = &words;
-  return device_->check(api.vkCreatePipelineLayout(device_->handle(), &layout, nullptr, &layout_),
-                        "make a pipeline layout");
 }
 
 heddle_status_t pipeline_set::create(const device &device, const artifact &loaded, size_t target,
@@ -63,7 +38,8 @@ heddle_status_t pipeline_set::create(const device &device, const artifact &loade
   // Modules are a few hundred kilobytes, and drivers crash on changed ones.
   HEDDLE_RETURN_IF_ERROR(loaded.source.check_length());
   HEDDLE_RETURN_IF_ERROR(check_section_checksum(loaded, target_->section));
-  HEDDLE_RETURN_IF_ERROR(create_layouts());
+  // Every device has 128 bytes of push constants, and no shader asks for more.
+  HEDDLE_RETURN_IF_ERROR(layouts_.create(device, binding_count, HEDDLE_MAX_PUSH_CONSTANTS * 4));
   auto info = tagged<VkPipelineCacheCreateInfo>(VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO);
   const size_t verdict_bytes = take_verdicts(cache_bytes);
   info.initialDataSize = cache_bytes.size() - verdict_bytes;
@@ -146,7 +122,7 @@ heddle_status_t pipeline_set::make(uint32_t kernel, size_t index, VkResult *out_
   const VkSpecializationInfo constants = {static_cast<uint32_t>(entries.size()), entries.data(), values.size() * 4,
                                           values.data()};
   auto info = tagged<VkComputePipelineCreateInfo>(VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO);
-  info.layout = layout_;
+  info.layout = layouts_.pipeline();
   info.stage = tagged<VkPipelineShaderStageCreateInfo>(VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO);
   info.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
   info.stage.module = module.handle;

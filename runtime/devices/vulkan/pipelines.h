@@ -11,6 +11,7 @@
 
 #include "runtime/core/artifact_reader.h"
 #include "runtime/devices/vulkan/device.h"
+#include "runtime/devices/vulkan/layouts.h"
 
 namespace heddle::runtime::vulkan {
 
@@ -40,8 +41,8 @@ public:
   /// takes, and that has passed its self-test.
   heddle_status_t choose(uint32_t kernel, const uint32_t *extents, const pipeline **out) const;
 
-  VkDescriptorSetLayout set_layout() const { return set_layout_; }
-  VkPipelineLayout layout() const { return layout_; }
+  VkDescriptorSetLayout set_layout() const { return layouts_.set(); }
+  VkPipelineLayout layout() const { return layouts_.pipeline(); }
 
   /// Whether any pipeline was made, from the driver's cache or afresh.
   bool has_pipelines() const { return has_pipelines_.load(); }
@@ -69,7 +70,6 @@ private:
     std::vector<variant> variants;
   };
 
-  heddle_status_t create_layouts();
   heddle_status_t make(uint32_t kernel, size_t index, VkResult *out_result) const;
   heddle_status_t make_module(uint32_t kernel, const shader_variant_table &table,
                               const std::vector<uint32_t> &constants, VkShaderModule *out) const;
@@ -87,8 +87,7 @@ private:
   const device *device_ = nullptr;
   const artifact *loaded_ = nullptr;
   const target_table *target_ = nullptr;
-  VkDescriptorSetLayout set_layout_ = VK_NULL_HANDLE;
-  VkPipelineLayout layout_ = VK_NULL_HANDLE;
+  layouts layouts_;
   VkPipelineCache cache_ = VK_NULL_HANDLE;
   mutable std::deque<kernel_variants> kernels_; ///< by number; as many as there are from the start
   mutable std::atomic<bool> has_pipelines_{false};

@@ -82,10 +82,6 @@ rate_meter::~rate_meter() {
     api.vkDestroyQueryPool(device_.handle(), clock_, nullptr);
   if (sets_pool_)
     api.vkDestroyDescriptorPool(device_.handle(), sets_pool_, nullptr);
-  if (layout_)
-    api.vkDestroyPipelineLayout(device_.handle(), layout_, nullptr);
-  if (set_layout_)
-    api.vkDestroyDescriptorSetLayout(device_.handle(), set_layout_, nullptr);
 }
 
 uint32_t rate_meter::invocations() const {
@@ -99,7 +95,7 @@ double rate_meter::amount_of(limit_shader shader, const rate_work &work) const {
 heddle_status_t rate_meter::create(uint64_t bytes, uint64_t least) {
   HEDDLE_RETURN_IF_ERROR(device_.check_alive());
   HEDDLE_RETURN_IF_ERROR(create_memory(bytes, least));
-  HEDDLE_RETURN_IF_ERROR(create_layouts());
+  HEDDLE_RETURN_IF_ERROR(layouts_.create(device_, /*buffer_count=*/2, sizeof(shader_arguments)));
   HEDDLE_RETURN_IF_ERROR(create_set());
   if (device_.limits().timestamp_nanoseconds > 0) {
     auto info = tagged<VkQueryPoolCreateInfo>(VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO);
@@ -125,26 +121,6 @@ heddle_status_t rate_meter::create_memory(uint64_t bytes, uint64_t least) {
   }
 }
 
-heddle_status_t rate_meter::create_layouts() {
-  const VolkDeviceTable &api = device_.api();
-  VkDescriptorSetLayoutBinding bindings[2] = {};
-  for (uint32_t i = 0; i < 2; ++i)
-    bindings[i] = {i, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1, VK_SHADER_STAGE_COMPUTE_BIT, nullptr};
-  auto set = tagged<VkDescriptorSetLayoutCreateInfo>(VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO);
-  set.bindingCount = 2;
-  set.pBindings = bindings;
-  HEDDLE_RETURN_IF_ERROR(device_.check(api.vkCreateDescriptorSetLayout(device_.handle(), &set, nullptr, &set_layout_),
-                                       "make a descriptor layout"));
-  const VkPushConstantRange range = {VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof(shader_arguments)};
-  auto layout = tagged<VkPipelineLayoutCreateInfo>(VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO);
-  layout.setLayoutCount = 1;
-  layout.pSetLayouts = &set_layout_;
-  layout.pushConstantRangeCount = 1;
-  layout.pPushConstantRanges = &range;
-  return device_.check(api.vkCreatePipelineLayout(device_.handle(), &layout, nullptr, &layout_),
-                       "make a pipeline layout");
-}
-
 heddle_status_t rate_meter::create_set() {
   const VolkDeviceTable &api = device_.api();
   const VkDescriptorPoolSize size = {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 2};
@@ -157,7 +133,8 @@ heddle_status_t rate_meter::create_set() {
   auto info = tagged<VkDescriptorSetAllocateInfo>(VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO);
   info.descriptorPool = sets_pool_;
   info.descriptorSetCount = 1;
-  info.pSetLayouts = &set_layout_;
+  VkDescriptorSetLayout layout = layouts_.set();
+  info.pSetLayouts = &layout;
   HEDDLE_RETURN_IF_ERROR(
       device_.check(api.vkAllocateDescriptorSets(device_.handle(), &info, &set_), "make descriptor sets"));
   const VkDescriptorBufferInfo buffers[2] = {{data_.handle(), 0, data_.bytes()},
@@ -187,7 +164,7 @@ heddle_status_t rate_meter::make_pipeline(limit_shader shader) {
   const VkSpecializationMapEntry entry = {0, 0, sizeof(size)};
   const VkSpecializationInfo constants = {1, &entry, sizeof(size), &size};
   auto info = tagged<VkComputePipelineCreateInfo>(VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO);
-  info.layout = layout_;
+  info.layout = layouts_.pipeline();
   info.stage = tagged<VkPipelineShaderStageCreateInfo>(VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO);
   info.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
   info.stage.module = module;
@@ -218,8 +195,8 @@ heddle_status_t rate_meter::run(const rate_work &work, uint64_t bytes, double *o
     api.vkCmdWriteTimestamp(commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, clock_, 0);
   }
   api.vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline_);
-  api.vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, layout_, 0, 1, &set_, 0, nullptr);
-  api.vkCmdPushConstants(commands, layout_, VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof(arguments), &arguments);
+  api.vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, layouts_.pipeline(), 0, 1, &set_, 0, nullptr);
+  api.vkCmdPushConstants(commands, layouts_.pipeline(), VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof(arguments), &arguments);
   api.vkCmdDispatch(commands, work.groups, 1, 1);
   if (clock_)
     api.vkCmdWriteTimestamp(commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, clock_, 1);

@@ -4,6 +4,7 @@
 
 #pragma once
 
+#include "runtime/devices/vulkan/layouts.h"
 #include "runtime/devices/vulkan/memory.h"
 #include "runtime/devices/vulkan/submission.h"
 
@@ -43,7 +44,6 @@ public:
   heddle_status_t measure(limit_shader shader, uint64_t bytes, double *out_rate);
 
 private:
-  heddle_status_t create_layouts();
   heddle_status_t create_set();
   heddle_status_t create_memory(uint64_t bytes, uint64_t least);
   heddle_status_t make_pipeline(limit_shader shader);
@@ -58,8 +58,7 @@ private:
   const device &device_;
   one_time_commands commands_;
   buffer data_, results_;
-  VkDescriptorSetLayout set_layout_ = VK_NULL_HANDLE;
-  VkPipelineLayout layout_ = VK_NULL_HANDLE;
+  layouts layouts_;
   VkDescriptorPool sets_pool_ = VK_NULL_HANDLE;
   VkDescriptorSet set_ = VK_NULL_HANDLE;
   VkQueryPool clock_ = VK_NULL_HANDLE; ///< null where the device has none

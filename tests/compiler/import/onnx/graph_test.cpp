@@ -381,13 +381,17 @@ TEST(Graph, NamesNodesByTheirOutputWhereTheyHaveNoName) {
   EXPECT_EQ(node->opset, 17);
 }
 
+void setScopes(::onnx::NodeProto &node, const std::string &scopes) {
+  ::onnx::StringStringEntryProto &entry = *node.add_metadata_props();
+  entry.set_key("pkg.torch.onnx.name_scopes");
+  entry.set_value(scopes);
+}
+
 /// The path of a node whose metadata are |scopes|.
 std::string pathOf(const std::string &scopes) {
   ModelBuilder builder;
   builder.input("x", {2}).output("y");
-  ::onnx::StringStringEntryProto &entry = *builder.node("Abs", {"x"}, {"y"}).add_metadata_props();
-  entry.set_key("pkg.torch.onnx.name_scopes");
-  entry.set_value(scopes);
+  setScopes(builder.node("Abs", {"x"}, {"y"}), scopes);
   Import import = builder.import();
   nn::UnaryOp op = *import.main().getOps<nn::UnaryOp>().begin();
   return nn::findOnnxNode(op.getLoc())->path.str();
@@ -417,9 +421,7 @@ TEST(Graph, NodesOfAFunctionHaveItsCallsPath) {
   addNode(*addFunction(builder, "F", {"a"}, {"b"}).mutable_node(), "Abs", {"a"}, {"b"});
   ::onnx::NodeProto &call = builder.node("F", {"x"}, {"y"});
   call.set_domain("custom");
-  ::onnx::StringStringEntryProto &entry = *call.add_metadata_props();
-  entry.set_key("pkg.torch.onnx.name_scopes");
-  entry.set_value("['', 'layers.4']");
+  setScopes(call, "['', 'layers.4']");
   Import import = builder.import();
   ASSERT_TRUE(import.module) << import.errors.str();
   nn::UnaryOp op = *import.main().getOps<nn::UnaryOp>().begin();
